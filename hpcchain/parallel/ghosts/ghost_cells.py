@@ -253,40 +253,30 @@ def _visit(marks, extent, cells, position, far, i, puts):
     """Return whether the box of half width `far` about bead i reaches marked cells, and no cells beyond the extent."""
     # If it `puts`, all that it reaches are marked; else the first marked one, or that there is none, is enough to know.
     counts, length = cells.counts, extent.length
-    across, x = _run(cells, position, far, extent.low, i, 0)
+    across, from_x = _run(cells, position, far, extent.low, i, 0)
     along, from_y = _run(cells, position, far, extent.low, i, 1)
     up, z = _run(cells, position, far, extent.low, i, 2)
-    ahead = min(up, counts[2] - z)  # then on from where the box begins once more
-    inside = z + ahead <= length[2] and up - ahead <= length[2]
-    again, ahead = min(up - ahead, length[2]), min(ahead, length[2] - z)
-    found = False
-    for _ in range(across):
-        y = from_y
-        for _ in range(along):
-            if x < length[0] and y < length[1]:
-                found |= _look_at_row(marks[x, y], z, ahead, puts)
-                found |= _look_at_row(marks[x, y], np.int64(0), again, puts)
-            else:
-                inside = False
-            y = y + 1 if y + 1 < counts[1] else np.int64(0)  # cheaper than a division
-        if found and not puts:
-            break
-        x = x + 1 if x + 1 < counts[0] else np.int64(0)
+    found, inside = False, True
+    while up > 0 and (puts or not found):  # a word's cells, the same of all rows
+        some = min(min(up, WORD - z % WORD), (length[2] if z < length[2] else counts[2]) - z)
+        bits = ((np.int64(1) << some) - 1) << (z % WORD)
+        x = from_x
+        for _ in range(across):
+            y = from_y
+            for _ in range(along):
+                if x < length[0] and y < length[1] and z < length[2]:
+                    found |= (np.int64(marks[x, y, z // WORD]) & bits) != 0
+                    if puts:
+                        marks[x, y, z // WORD] |= np.uint32(bits)
+                else:
+                    inside = False
+                y = y + 1 if y + 1 < counts[1] else np.int64(0)  # cheaper than a division
+            if found and not puts:
+                break
+            x = x + 1 if x + 1 < counts[0] else np.int64(0)
+        up -= some
+        z = z + some if z + some < counts[2] else np.int64(0)
     return found, inside
-
-
-@inlined
-def _look_at_row(row, start, number, puts):
-    """Return whether any of so many cells of a row is marked; if it `puts`, all are from then on."""
-    found, at, end = np.int64(0), start, start + number
-    while at < end:
-        some = min(end - at, WORD - at % WORD)
-        bits = ((np.int64(1) << some) - 1) << (at % WORD)
-        found |= np.int64(row[at // WORD]) & bits
-        if puts:
-            row[at // WORD] |= np.uint32(bits)
-        at += some
-    return found != 0
 
 
 @inlined
