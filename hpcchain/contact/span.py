@@ -58,13 +58,13 @@ def separation_on_lines(s, i, r, ti, tj, fi, fj):
 
 
 @kernel
-def closest_of_lines(s, i, r, off_i, off_j, stepper):
+def closest_of_lines(s, i, r, off_i, off_j):
     """Return how near the straight lines come at least if the beads touch before these times on their segments."""
     sigma = radius_of(s.radius, i) + radius_of(s.radius, r)
     closest = sigma * s.par[L.GROWTH] + 0.5 * (
         s.bounds[i, L.ACCELERATION] * off_i * off_i + s.bounds[r, L.ACCELERATION] * off_j * off_j
     )
-    if stepper is not None:
+    if s.stepper is not None:
         closest += series_error_of(s, s.segment[i, L.MOLECULE]) + series_error_of(s, s.segment[r, L.MOLECULE])
     growing = s.par[L.GROWTH_RATE]
     if growing != 0.0:

@@ -24,19 +24,19 @@ def frame(s, ticks, remainder, position, velocity, image):
     """Write owned beads' positions, velocities and image counts at one time, in local order."""
     for m in range(s.scalars[L.SCALAR_MOLECULES]):
         if s.mol[m, L.MOL_OWNERSHIP] == L.OWNED:
-            _read_off(s, m, ticks, remainder, position, velocity, image, s.stepper)
+            _read_off(s, m, ticks, remainder, position, velocity, image)
 
 
 @kernel
-def _read_off(s, m, ticks, remainder, position, velocity, image, stepper):
+def _read_off(s, m, ticks, remainder, position, velocity, image):
     make_own_series(s, m)  # its series may not have been needed since a rollback opened the segment again
     first = s.mol[m, L.MOL_FIRST]
     dt = since_start(s, first, ticks, remainder)
     offset = s.mol[m, L.MOL_WORKSPACE]
-    if stepper is not None:
+    if s.stepper is not None:
         bring(s, first, dt, offset)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        if stepper is not None:
+        if s.stepper is not None:
             x, y, z, u, v, w = bead_exactly(s, i, dt, offset)
         else:
             x, y, z, u, v, w = curve(s.mol, s.starts, s.segment, s.series, i, dt)

@@ -315,7 +315,7 @@ def events_kept(s):
 
 def search_one(s, i):
     """Search bead i and return (time, partner or code)."""
-    earliest_event.search_bead(s, i, s.stepper, s.extended)
+    earliest_event.search_bead(s, i)
     return s.event_time[i, 0] * s.par[0] + s.event_time[i, 1], int(partners_of(s)[i])
 
 
@@ -326,12 +326,12 @@ def first_look(s, i):
 
 def first_look_at_single(s, i):
     """Return the beads of single bead i's list that straight flight may bring to it."""
-    return s.found[: flights.candidates_straight(s, i, 0, s.extended)].tolist()
+    return s.found[: flights.candidates_straight(s, i, 0)].tolist()
 
 
 def candidates(s, i):
     """Return the beads of bead i's list that its search looks at."""
-    return s.found[: earliest_event._candidates(s, i, 0, s.extended)].tolist()
+    return s.found[: earliest_event._candidates(s, i, 0)].tolist()
 
 
 def list_of(s, i):

@@ -81,9 +81,9 @@ def _put_in(row, at, new):
 
 
 @kernel
-def is_full(s, i, j, extended):
+def is_full(s, i, j):
     """Whether the table of bead i or j, a row or a wall, of those inside cannot take one more."""
-    if extended is not None:
+    if s.extended is not None:
         last = s.extra.shape[1] - 1
         if last >= L.INSIDE:
             return s.extra[i, last] != 0.0 or (j >= 0 and s.extra[j, last] != 0.0)
@@ -135,9 +135,9 @@ def borders(s, i, j, limits):
 
 
 @kernel
-def limit_of_pair(s, i, j, extended):
+def limit_of_pair(s, i, j):
     """Return the row of the limits of the distance of beads in rows i and j, -1 where they have none."""
-    if extended is not None:
+    if s.extended is not None:
         for e in range(s.limited_row[i], s.limited_row[i + 1]):
             if s.limited[e] == j:
                 return np.int64(e)
@@ -247,7 +247,7 @@ def distance_met(s, i, j, r):
     """Return what beads in rows i and j, r apart, have met: their surfaces (HARD), or a distance INNER or OUTER."""
     if s.extended is not None:
         if s.par[L.STEP_POTENTIALS] != 0.0 or len(s.limited) > 0:
-            limits = limit_of_pair(s, i, j, s.extended)
+            limits = limit_of_pair(s, i, j)
             inner, outer, _, _ = borders(s, i, j, limits)
             if outer < np.inf and abs(r - outer) < abs(r - inner):
                 return OUTER
@@ -262,7 +262,7 @@ def outcome(s, c):
     """Return the Outcome of a distance that two beads have met, and write down the level that they are on from now."""
     if separates(c.border, c.rate):
         return along_normal(0.0)
-    limits = limit_of_pair(s, c.i, c.j, s.extended)
+    limits = limit_of_pair(s, c.i, c.j)
     inner, outer, begin, level = borders(s, c.i, c.j, limits)
     limited = False
     if limits >= 0:

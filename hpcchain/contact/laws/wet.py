@@ -68,7 +68,7 @@ def _fits(s, i, found):
 @kernel
 def breaks(s, i, j):
     """Whether the outer distance of beads in rows i and j is that at which their bridge breaks, and not a limit."""
-    limits = limit_of_pair(s, i, j, s.extended)
+    limits = limit_of_pair(s, i, j)
     _, outer, begin, level = borders(s, i, j, limits)
     if level == 0 or s.potential[begin + BRIDGE] < 0.0:
         return False

@@ -132,7 +132,7 @@ def advance(s, until_ticks, until_remainder, most):
             continue
         if _is_log_full(s):
             return LOG_FULL
-        if is_full(s, holder, partner, s.extended):
+        if is_full(s, holder, partner):
             s.count[L.N_FAILED_BEAD] = holder
             return TABLE_FULL
         if depth > MOST_DEPTH:

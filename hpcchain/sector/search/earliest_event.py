@@ -51,10 +51,10 @@ from hpcchain.sector.search.solved_contact_time import exact_contact
 
 
 @kernel
-def wall_time(s, i, axis, side, limit, stepper):
+def wall_time(s, i, axis, side, limit):
     """Return how long after its segment's start bead i meets the lower (side 0) or upper wall of an axis, or inf.
 
-    What is later than `limit` is of no interest; `stepper` is that of `search_bead`.
+    What is later than `limit` is of no interest.
     """
     wall = s.par[L.LOWER_WALL + axis] if side == 0 else s.par[L.UPPER_WALL + axis]
     if wall == np.inf or wall == -np.inf:
@@ -69,7 +69,7 @@ def wall_time(s, i, axis, side, limit, stepper):
         growth += s.walls[number, L.WALL_VELOCITY]
         swing = swing_from(s, number, start_time(s, i))
     gap = sign * (s.starts[i, axis] - wall) - radius
-    if stepper is not None:
+    if s.stepper is not None:
         gap -= series_error_of(s, s.segment[i, L.MOLECULE])
     if gap - abs(swing.amplitude) > max(s.bounds[i, L.SPEED] + growth, 0.0) * limit * SLACK:
         return np.inf
@@ -78,7 +78,7 @@ def wall_time(s, i, axis, side, limit, stepper):
     if s.extended is not None:
         acceleration += abs(s.par[L.GRAVITY + axis])
     pair = Pair(i, code, 0.0, 0.0, wall, sign, 0.0, radius, growth, acceleration, limit, hit)
-    if stepper is not None:
+    if s.stepper is not None:
         if swing.amplitude == 0.0:  # all that meets one with a swing flies exactly
             return exact_contact(s, pair)
     return wall_contact(s.mol, s.starts, s.segment, s.series, pair, swing, axis, limit * SLACK)
@@ -119,7 +119,7 @@ Candidate = namedtuple("Candidate", "ticks remainder depth partner serial tied")
 
 
 @kernel
-def _candidates(s, i, at, extended):
+def _candidates(s, i, at):
     """Write those of bead i's list that it may meet to `found`, from index `at` on, and prefetch their segments.
 
     Returns how many.
@@ -132,22 +132,22 @@ def _candidates(s, i, at, extended):
     elif back or len(s.flight) == 0:
         number = all_listed(s, i, at)
     else:
-        number = candidates_straight(s, i, at, extended)
+        number = candidates_straight(s, i, at)
     prefetch_segments(s, at, at + number)
     return number
 
 
 @inlined
-def search_bead(s, i, stepper, extended):
+def search_bead(s, i):
     """Find bead i's earliest event and store it; returns what `meet_candidates` does."""
-    if extended is not None:
+    if s.extended is not None:
         if s.par[L.STEP_POTENTIALS] != 0.0:
-            return _search_by_horizon(s, i, stepper, extended)
-    return meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0), extended), stepper, extended)
+            return _search_by_horizon(s, i)
+    return meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0)))
 
 
 @outlined
-def _search_by_horizon(s, i, stepper, extended):
+def _search_by_horizon(s, i):
     """Do what `search_bead` does, of single beads that meet distances of potentials up to a horizon first."""
     back = earlier(s.par[L.NOW], s.par[L.NOW_REM], s.par[L.LATEST], s.par[L.LATEST_REM])
     listed = s.lists[i, L.LIST_LENGTH] > 0
@@ -156,7 +156,7 @@ def _search_by_horizon(s, i, stepper, extended):
         if horizon >= length_of(s, i):
             s.par[L.HORIZON] *= NARROWER
         while horizon < length_of(s, i):
-            lacking = meet_candidates(s, i, np.int64(0), candidates_within(s, i, horizon), stepper, extended)
+            lacking = meet_candidates(s, i, np.int64(0), candidates_within(s, i, horizon))
             if lacking >= 0:
                 return lacking
             time = since_start(s, i, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM])
@@ -166,41 +166,38 @@ def _search_by_horizon(s, i, stepper, extended):
             s.par[L.HORIZON] *= WIDER
             s.count[L.N_SEARCHES] -= 1
             horizon *= FARTHER
-    return meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0), extended), stepper, extended)
+    return meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0)))
 
 
 @outlined
-def meet_candidates(s, i, at, number, stepper, extended):
+def meet_candidates(s, i, at, number):
     """Find bead i's earliest event, of `number` candidates in `found` from `at` on, and store it.
 
     Every one of its `_candidates` is met on the common span of the two present segments; where its present one begins
     after NOW, those closed since are met too (`_against_bead`). Candidates are compared by (time, depth, lower id,
     higher id). If two with the same partner differ only by rounding, the one from the older segment wins.
 
-    `stepper` is None unless molecules are moved by a method whose contacts `exact_contact` finds. Candidates may
-    then swap when their times are made exact: all on the common span are followed, and the list is renewed a
-    little before it ends.
-
-    `extended` is None unless runs have more than smooth hard beads (`model.physics.extended`).
+    In a sector with a stepper contacts are found by `exact_contact`. Candidates may then swap when their times are made
+    exact: all on the common span are followed, and the list is renewed a little before it ends.
 
     Returns the row of a molecule that comes near and lacks its series, which the caller is to make (`make_series`)
     before searching again; -1 when nothing is lacking.
     """
-    limit, expiry = _search_span(s, i, stepper)
+    limit, expiry = _search_span(s, i)
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
     for e in range(at, at + number):
         j = s.found[e]
-        lacking, limit, best = _against_bead(s, i, j, np.int64(-1), limit, best, stepper, extended)
+        lacking, limit, best = _against_bead(s, i, j, np.int64(-1), limit, best)
         if lacking >= 0:
             return lacking
-    lacking, limit, best = _against_limited(s, i, limit, best, stepper, extended)
+    lacking, limit, best = _against_limited(s, i, limit, best)
     if lacking >= 0:
         return lacking
     if s.par[L.WALLS] != 0.0:
         if series_order(s.segment, i) == L.UNMADE:
             return s.segment[i, L.MOLECULE]
-        best = _against_walls(s, i, limit, best, stepper)
-    _store_event(s, i, _until_expiry(s, i, expiry, best, stepper))
+        best = _against_walls(s, i, limit, best)
+    _store_event(s, i, _until_expiry(s, i, expiry, best))
     return np.int64(-1)
 
 
@@ -221,22 +218,22 @@ def search_alone(s, i, at):
     the bead's list. Else the bead is AWAITED; its `next_event` says where in `found` the candidates are, from `at` on,
     and how many. Returns where they end.
     """
-    number = _candidates(s, i, at, s.extended)
+    number = _candidates(s, i, at)
     if number > 0:
         set_event(s.next_event, i, np.int64(L.NO_EVENT), at, number, np.int64(L.AWAITED))
         return at + number
     best = Candidate(np.inf, np.inf, np.int64(0), np.int64(L.NO_EVENT), np.int64(0), np.int64(0))
     if s.origin_time[i] != L.LISTED:
-        best = _until_expiry(s, i, list_expiry(s, i), best, None)
+        best = _until_expiry(s, i, list_expiry(s, i), best)
     _store_event(s, i, best)
     return at
 
 
 @inlined
-def search_awaited(s, i, stepper, extended):
+def search_awaited(s, i):
     """Find and store the earliest event of bead i, whose candidates are known; returns what `meet_candidates` does."""
     number = event_depth(s.next_event, i)
-    return meet_candidates(s, i, s.next_event[i, L.CANDIDATES_AT], number, stepper, extended)
+    return meet_candidates(s, i, s.next_event[i, L.CANDIDATES_AT], number)
 
 
 @inlined
@@ -253,14 +250,14 @@ def surely_listed(s, i, time):
 
 
 @kernel
-def _search_span(s, i, stepper):
+def _search_span(s, i):
     """Return how long after its segment's start bead i's contacts are of interest, and when its list expires [time]."""
     length = length_of(s, i)
-    if stepper is None and s.origin_time[i] == L.LISTED:
+    if s.stepper is None and s.origin_time[i] == L.LISTED:
         return length, np.inf
     expiry = list_expiry(s, i)
     limit = min(length, expiry)
-    if stepper is not None:
+    if s.stepper is not None:
         limit = length
         if expiry < length:
             expiry = max(expiry - EARLY * s.par[L.SHELL] / list_speed(s, i), 0.0)
@@ -268,7 +265,7 @@ def _search_span(s, i, stepper):
 
 
 @inlined
-def _against_bead(s, i, j, limits, limit, best, stepper, extended):
+def _against_bead(s, i, j, limits, limit, best):
     """Compare bead i's contacts with bead j's segment, and with those of j closed since NOW, with the best so far."""
     # `limits` is the row of the limits of their distance, -1 where they have none.
     # Returns the row of a molecule that lacks its series, else -1; what `limit` is now; the best.
@@ -279,7 +276,7 @@ def _against_bead(s, i, j, limits, limit, best, stepper, extended):
     r = j
     newer = np.int64(-1)
     while r >= 0:
-        time, lag = _meeting_time(s, i, r, j, newer, limits, limit, stepper, extended)
+        time, lag = _meeting_time(s, i, r, j, newer, limits, limit)
         if time == LACKING:
             lacking = s.segment[i if series_order(s.segment, i) == L.UNMADE else r, L.MOLECULE]
             break
@@ -298,7 +295,7 @@ def _against_bead(s, i, j, limits, limit, best, stepper, extended):
                     t, q, depth, i, j, best.ticks, best.remainder, best.depth, best.partner, s.bead_id
                 ):
                     best = Candidate(t, q, depth, j, serial_of(s, r), tied)
-                    if stepper is None:
+                    if s.stepper is None:
                         limit = min(limit, ((t - ticks) * tick + (q - remainder)) * SLACK + s.par[L.SIMULTANEOUS])
                 else:
                     best = Candidate(best.ticks, best.remainder, best.depth, best.partner, best.serial, tied)
@@ -320,14 +317,14 @@ def _tied(s, after_best, tied):
 
 
 @kernel
-def _against_walls(s, i, limit, best, stepper):
+def _against_walls(s, i, limit, best):
     """Return the best candidate of bead i, or a wall that comes before it, and whether others are due with it."""
     if s.extended is not None:
         if inverse_mass(s, i) == 0.0:
             return best
     for axis in range(3):
         for side in range(2):
-            time = wall_time(s, i, axis, side, limit, stepper)
+            time = wall_time(s, i, axis, side, limit)
             if time > limit:
                 continue
             best = _with_wall(s, i, np.int64(-1 - axis - 3 * side), time, best)
@@ -357,11 +354,11 @@ def _with_wall(s, i, code, time, best):
 
 
 @kernel
-def _until_expiry(s, i, expiry, best, stepper):
+def _until_expiry(s, i, expiry, best):
     """Return the best candidate, or the renewal of bead i's list where that comes before."""
     if expiry < length_of(s, i):
         t, q = after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], expiry, s.par[L.TICK])
-        sooner = stepper is not None and earlier(t, q, best.ticks, best.remainder)
+        sooner = s.stepper is not None and earlier(t, q, best.ticks, best.remainder)
         if sooner or best.partner == L.NO_EVENT:
             best = Candidate(t, q, best.depth, np.int64(L.RELIST), best.serial, best.tied)
     return best
@@ -378,31 +375,31 @@ def _begun_since(s, i, r):
 
 
 @inlined
-def _meeting_time(s, i, r, j, newer, limits, limit, stepper, extended):
+def _meeting_time(s, i, r, j, newer, limits, limit):
     """Return what `contact_time` does, where there are limits or potentials with steps of what beads meet first."""
-    if extended is not None:
+    if s.extended is not None:
         if limits >= 0 or s.par[L.STEP_POTENTIALS] != 0.0:
             return step_time(s, i, r, j, newer, limit, limits)
-    return contact_time(s, i, r, newer, limit, stepper)
+    return contact_time(s, i, r, newer, limit)
 
 
 @kernel
-def _against_limited(s, i, limit, best, stepper, extended):
+def _against_limited(s, i, limit, best):
     """Compare with the best so far when bead i comes to the limits of its distance from others of its molecule."""
     # Returns as `_against_bead`.
     lacking = np.int64(-1)
-    if extended is not None:
+    if s.extended is not None:
         for e in range(s.limited_row[i], s.limited_row[i + 1]):
             j = s.limited[e]
             if not concerns_others(s, i, j):
-                lacking, limit, best = _against_bead(s, i, j, np.int64(e), limit, best, stepper, extended)
+                lacking, limit, best = _against_bead(s, i, j, np.int64(e), limit, best)
                 if lacking >= 0:
                     break
     return lacking, limit, best
 
 
 @inlined
-def contact_time(s, i, r, newer, limit, stepper):
+def contact_time(s, i, r, newer, limit):
     """Return when bead i's segment and that in row r touch, from where both exist on, and r's lag behind i's start.
 
     The time is inf when they do not. They are first tried on straight lines with a bound of how far the paths can bend
@@ -420,7 +417,7 @@ def contact_time(s, i, r, newer, limit, stepper):
     rv = rx * ux + ry * uy + rz * uz
     rr = rx * rx + ry * ry + rz * rz
     uu = ux * ux + uy * uy + uz * uz
-    closest = closest_of_lines(s, i, r, off_i + horizon, off_j + horizon, stepper)
+    closest = closest_of_lines(s, i, r, off_i + horizon, off_j + horizon)
     if least_square(rr, rv, uu, horizon) > closest * closest * SLACK:
         return np.inf, lag
     if s.extended is not None:
@@ -439,7 +436,7 @@ def contact_time(s, i, r, newer, limit, stepper):
         return LACKING, lag
     s.count[L.N_ROOTS] += 1
     pair = Pair(i, r, ti, tj, sx, sy, sz, d, growth, acceleration, until, same)
-    if stepper is not None:
+    if s.stepper is not None:
         time = exact_contact(s, pair)
     else:
         time = curved_contact(s.mol, s.starts, s.segment, s.series, pair, horizon * SLACK)

@@ -58,10 +58,10 @@ def store_path(s, i):
 
 
 @kernel
-def farther(par, extended):
+def farther(s):
     """Return how much farther than contact beads may act on one another [length]."""
-    if extended is not None:
-        return par[L.BEYOND]
+    if s.extended is not None:
+        return s.par[L.BEYOND]
     return -0.0  # which no sum keeps a trace of
 
 
@@ -129,14 +129,14 @@ def _together(s):
 
 
 @inlined
-def candidates_straight(s, i, at, extended):
+def candidates_straight(s, i, at):
     """Write those of single bead i's list that their flights may bring to it to `found`, from index `at` on.
 
     Returns how many. They are left out where they part, or pass at more than the largest distance at which beads act on
     one another, by more than rounding can make (ASTRAY) of it. Those that part within it may yet leave it.
     """
     rough = 4.0 * s.par[L.ASTRAY] if s.par[L.GROWTH_RATE] == 0.0 else np.inf
-    wide = s.par[L.WIDEST] * s.par[L.GROWTH] + rough + farther(s.par, extended)
+    wide = s.par[L.WIDEST] * s.par[L.GROWTH] + rough + farther(s)
     together, own, none = _together(s), _own_flight(s, i), splat(0.0)
     count = at
     e = np.int64(s.lists[i, L.LIST_FIRST])
@@ -145,7 +145,7 @@ def candidates_straight(s, i, at, extended):
         lag, back, rr, uu, ru = _flights_apart(s, own, e, left)
         square = mul(ru, ru)
         parts = both(above(ru, none), above(square, mul(splat(rough * rough), uu)))
-        if extended is not None:
+        if s.extended is not None:
             parts = both(parts, above(rr, splat((wide + rough) * (wide + rough))))
         most = add(splat(wide * wide), mul(splat(L.ROUGHNESS), rr))
         passes = above(sub(mul(rr, uu), square), mul(most, uu))

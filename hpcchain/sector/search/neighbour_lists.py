@@ -62,7 +62,7 @@ def far_apart(s, i, j):
     x, y, z = origin_of(s, j)
     dx, dy, dz = way_between(s, i, x, y, z)
     sigma = radius_of(s.radius, i) + radius_of(s.radius, j) if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
-    far = sigma + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[L.WIDEST] + farther(s.par, s.extended)
+    far = sigma + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[L.WIDEST] + farther(s)
     return dx * dx + dy * dy + dz * dz >= far * far
 
 
@@ -74,7 +74,7 @@ def list_radius(s, i):
         + 0.5 * s.par[L.WIDEST]
         + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING)
         + ROUNDING * s.par[L.WIDEST]
-        + farther(s.par, s.extended)
+        + farther(s)
     )
 
 
@@ -409,7 +409,7 @@ def joined(s, i, j):
         return _joined_across(s, m, i, j) if s.stretched is not None else False
     if s.mol[m, L.MOL_SELF] == 0:
         return True
-    if limit_of_pair(s, i, j, s.extended) >= 0:
+    if limit_of_pair(s, i, j) >= 0:
         return True
     if s.extended is None and s.mol[m, L.MOL_SOLVER] == L.CHAIN:
         return j == i + 1 or i == j + 1

@@ -23,7 +23,7 @@ def search_one(s, i):
 def _search(s, i):
     """Search bead i for its earliest event, and make the series that this needs."""
     while True:  # with one call, whose code is inlined once
-        lacking = search_bead(s, i, s.stepper, s.extended)
+        lacking = search_bead(s, i)
         if lacking < 0:
             return
         make_series(s, lacking)
@@ -71,7 +71,7 @@ def _search_awaited(s, first, n, found):
     for i in range(first, first + n):
         if tied_with(s.next_event, i) == L.AWAITED:
             while True:
-                lacking = search_awaited(s, i, s.stepper, s.extended)
+                lacking = search_awaited(s, i)
                 if lacking < 0:
                     break
                 make_series(s, lacking)

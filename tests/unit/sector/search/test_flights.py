@@ -59,9 +59,9 @@ def test_what_is_left_out_is_not_met_and_nothing_is_missed(number):
                     assert j in near or not meets
                     met, left_out, near_ones = met + meets, left_out + (j not in near), near_ones + (j in near)
             with events_kept(s):
-                search_bead(s, i, s.stepper, s.extended)
+                search_bead(s, i)
                 found = event(s, i)
-                meet_candidates(s, i, 0, all_listed(s, i, 0), s.stepper, s.extended)
+                meet_candidates(s, i, 0, all_listed(s, i, 0))
                 assert event(s, i) == found
     assert met > 15 and near_ones < 2 * left_out and left_out > 500, (met, near_ones, left_out)
 
@@ -72,9 +72,9 @@ def test_between_walls_and_of_one_step_nothing_is_missed():
     engine.advance(0.3)
     s = engine.sector
     for i in range(27):
-        search_bead(s, i, s.stepper, s.extended)
+        search_bead(s, i)
         found = event(s, i)
-        meet_candidates(s, i, 0, all_listed(s, i, 0), s.stepper, s.extended)
+        meet_candidates(s, i, 0, all_listed(s, i, 0))
         assert event(s, i) == found
 
 
@@ -135,7 +135,7 @@ def test_eight_flights_as_one_by_one(windowed, gravity):
     wide, numbers = SMALL + 4.0 * ASTRAY + (0.0 if gravity is None else 0.2), set()
     for i in range(300):
         first, length = int(s.lists[i, L.LIST_FIRST]), int(s.lists[i, L.LIST_LENGTH])
-        met = s.found[3 : 3 + candidates_straight(s, i, 3, s.extended)].tolist()
+        met = s.found[3 : 3 + candidates_straight(s, i, 3)].tolist()
         near, flight = s.neighbour[first : first + length].tolist(), s.flight.astype(float)
         assert met == [j for j in near if may_meet(flight[i], flight[j], gravity, wide, windowed)]
         numbers.add(len(met))

@@ -22,7 +22,7 @@ def events(s, search):
 
 def one_by_one(s):
     for i in range(s.scalars[L.SCALAR_BEADS]):
-        assert search_bead(s, i, s.stepper, s.extended) < 0
+        assert search_bead(s, i) < 0
 
 
 def by_molecules(s):
