@@ -101,7 +101,8 @@ def record(s, time, i, partner, o, moment, work):
         return
     swapped = 0 <= gid_b < gid_a
     lower, higher = (gid_b, gid_a) if swapped else (gid_a, gid_b)
-    row = _new_row(s, time, o.kind if gid_b >= 0 else L.WALL_KIND, lower, higher, partner if swapped else i, heat)
+    row = s.log[s.count[L.N_LOGGED]]
+    _begin_row(s, time, o.kind if gid_b >= 0 else L.WALL_KIND, lower, higher, partner if swapped else i, heat)
     row[L.LOG_WORK] = work
     row[L.LOG_IMPULSE] = o.along
     row[L.LOG_QUANTA] = quanta
@@ -115,8 +116,8 @@ def record(s, time, i, partner, o, moment, work):
 
 
 @inlined
-def _new_row(s, time, kind, lower, higher, first, heat):
-    """Return the log's next row for an event of two ids, of the molecule of bead `first`; what else it has is 0."""
+def _begin_row(s, time, kind, lower, higher, first, heat):
+    """Begin the log's next row for an event of two ids, of the molecule of bead `first`; what else it has is 0."""
     row = s.log[s.count[L.N_LOGGED]]
     row[:] = 0.0
     row[L.LOG_TIME] = time
@@ -127,7 +128,6 @@ def _new_row(s, time, kind, lower, higher, first, heat):
     row[L.LOG_STATUS] = L.VALID
     row[L.LOG_MOLECULE] = s.segment[first, L.MOLECULE]
     s.count[L.N_LOGGED] += 1
-    return row
 
 
 @kernel
@@ -146,4 +146,4 @@ def note_draw(s, first, time, heat):
     if s.scalars[L.SCALAR_WINDOWED] == 0:
         s.scalars[L.SCALAR_HEAT] += np.int64(quanta)
     if len(s.log) > 0:
-        _new_row(s, time, L.DRAW_KIND, s.bead_id[first], s.bead_id[first], first, quanta)
+        _begin_row(s, time, L.DRAW_KIND, s.bead_id[first], s.bead_id[first], first, quanta)
