@@ -18,11 +18,11 @@ from hpcchain.jit.outlined import Kept, Kernel
 # Short loops over the lanes of a tile are unrolled before LLVM's loop vectoriser sees them; this packs them again.
 numba.config.SLP_VECTORIZE = True
 
-OPTIONS = {"error_model": "numpy", "_nrt": False}
+OPTIONS = {"error_model": "numpy", "_nrt": False, "forceinline": False}
 
 
 def kernel(function: Callable) -> Any:
-    """Compile a function, whose code goes into that of the kernels that call it."""
+    """Compile a function, whose code goes into that of the kernels that call it, or is called there if it is long."""
     return _compiled(Kernel, function, OPTIONS, False)
 
 
@@ -37,8 +37,8 @@ def concurrent(function: Callable) -> Any:
 
 
 def inlined(function: Callable) -> Any:
-    """Put a function into those that call it before types are known."""
-    return _compiled(Kept, function, {"inline": "always", **OPTIONS})
+    """Compile a function, whose code goes into that of the kernels that call it, at each call."""
+    return _compiled(Kernel, function, {**OPTIONS, "forceinline": True}, False)
 
 
 def allocating(function: Callable) -> Any:

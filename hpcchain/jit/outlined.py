@@ -30,7 +30,7 @@ from numba.core.compiler import Compiler, CompileResult, compile_result
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
-from numba.core.types import Dispatcher
+from numba.core.types import Dispatcher, unliteral
 
 from hpcchain.jit.pipeline import KernelCompiler
 from hpcchain.jit.store import STORE, key_of, place_of
@@ -88,6 +88,13 @@ class InnerLibrary(Library):
         return library
 
 
+class InlinedLibrary(InnerLibrary):
+    """Code that is optimised where it is put in, as part of what is there."""
+
+    def _optimize_final_module(self):
+        """Leave it as it is."""
+
+
 class OutlinedLibrary(Library):
     """Machine code of which others get nothing but its names."""
 
@@ -142,6 +149,8 @@ class InnerCompiler(KernelCompiler, OwnCompiler):
 
     def _compile_bytecode(self):
         state = self.state
+        if state.flags.forceinline:
+            self.library = InlinedLibrary
         state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = state.flags.no_compile = True
         result = super()._compile_bytecode()
         result.library.finalize()
@@ -309,6 +318,10 @@ class Inner(Kept):
     def add_overload(self, result):
         """Keep a compiled kernel."""
         self.overloads[tuple(result.signature.args)] = result
+
+    def get_call_template(self, args, kws):
+        """Return how a call is done: the kernel is the same whatever number a caller has written."""
+        return super().get_call_template(map(unliteral, args), {name: unliteral(one) for name, one in kws.items()})
 
 
 class Kernel(Kept):

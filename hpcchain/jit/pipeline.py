@@ -1,9 +1,8 @@
 """Numba's pipeline as kernels go through it: indices count from the start, and compiling is quicker.
 
-But for indices of arrays, nothing here changes the code that comes out. Numba works an inlined function out afresh at
-each call of it, with all that it calls. It puts in what is called only with an option that is not taken, and drops it
-again. It compares its flags field by field whenever it looks for the type of an operation. And Python looks through all
-of its objects for unused ones again and again. Each of these costs 5 % or more
+But for indices of arrays, nothing here changes the code that comes out. Numba compiles what is called only with an
+option that is not taken. It compares its flags field by field whenever it looks for the type of an operation. And
+Python looks through all of its objects for unused ones again and again. Each of these costs 5 % or more
 (`docs/developer/decisions/017-inner-parts-of-numba.md`).
 """
 
@@ -14,11 +13,9 @@ from contextlib import contextmanager
 from llvmlite.ir import Constant
 from numba.core import ir, types
 from numba.core.analysis import dead_branch_prune
-from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
+from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import register_pass
-from numba.core.inline_closurecall import InlineWorker
-from numba.core.ir_utils import build_definitions, get_definition, guard, simplify_CFG
-from numba.core.postproc import PostProcessor
+from numba.core.ir_utils import build_definitions, get_definition, guard
 from numba.core.untyped_passes import InlineInlinables
 from numba.np import arrayobj
 
@@ -73,11 +70,11 @@ def counted_from_the_start():
         _in_thread.kernels -= 1
 
 
-def leave_out_options(function, kinds):
-    """Leave out the branches on options (`jit.struct`) that a structure is not given.
+def settle_options(function, kinds):
+    """Leave out the branches that the options of a structure (`jit.struct`) do not take.
 
-    Numba leaves out the branches on an argument that is None. An option is an attribute of an argument, which is
-    replaced by None here. Else all that only runs with the option would be compiled for those without it, too.
+    Numba leaves out the branches on what is None, or a number. An option is an attribute of an argument, which is
+    replaced by what it is here. Else all would be compiled that only runs with the option, or without it.
 
     Parameters
     ----------
@@ -87,19 +84,20 @@ def leave_out_options(function, kinds):
     """
     for block in function.blocks.values():
         for assign in block.find_insts(ir.Assign):
-            if _is_none(function, kinds, assign.value):
-                assign.value = ir.Const(None, assign.loc)
+            options = _options_of(function, kinds, assign.value)
+            if options is not None:
+                assign.value = ir.Const(True if options[assign.value.attr] else None, assign.loc)
     function._definitions = build_definitions(function.blocks)
     dead_branch_prune(function, kinds)
 
 
-def _is_none(function, kinds, value):
-    """Whether a value is an option, not taken, of a structure that is an argument of a function."""
+def _options_of(function, kinds, value):
+    """Return the options of the structure that is an argument, if a value is one of them; else None."""
     if not (isinstance(value, ir.Expr) and value.op == "getattr"):
-        return False
+        return None
     owner = guard(get_definition, function, value.value)
     kind = kinds[owner.index] if isinstance(owner, ir.Arg) else None
-    return isinstance(kind, HandedType) and kind.options.get(value.attr) is False
+    return kind.options if isinstance(kind, HandedType) and value.attr in kind.options else None
 
 
 class FlagsInForce(Flags):
@@ -119,77 +117,20 @@ class KernelFlags(Flags):
         return self._in_force.setdefault(self.summary(), FlagsInForce(self))
 
 
-class Inliner(InlineWorker):
-    """Puts inlined functions into their callers; each is worked out once, and copied for each call."""
-
-    _worked_out = {}
-
-    def __init__(self, state, flags):
-        super().__init__(state.typingctx, state.targetctx, state.locals, state.pipeline, flags)
-        self._compiler_pipeline = _without_inlining
-
-    def run_untyped_passes(self, func, enable_ssa=False):
-        """Return numba's form of a function, before types are known; callers copy it.
-
-        What it calls is not in it. Numba puts that in first, so what is called n deep is copied n times.
-        """
-        if (func, enable_ssa) not in self._worked_out:
-            self._worked_out[func, enable_ssa] = super().run_untyped_passes(func, enable_ssa)
-        return self._worked_out[func, enable_ssa]
-
-
-def _without_inlining(state):
-    """Return numba's passes before types are known, but for the one that puts inlined functions in."""
-    manager = DefaultPassBuilder.define_untyped_pipeline(state)
-    manager.passes = [one for one in manager.passes if one[0] is not InlineInlinables]
-    return manager
-
-
 @register_pass(mutates_CFG=True, analysis_only=False)
-class Inline(InlineInlinables):
-    """Numba's pass for inlined functions, with an `Inliner`."""
+class SettleOptions(InlineInlinables):
+    """Leaves out what the options of structures do not take, before types are known."""
 
-    _name = "inline_once_worked_out"
+    _name = "settle_options"
 
     def run_pass(self, state):
-        """Put all inlined functions into a function, and those that they call in turn."""
-        # Flags of its own: numba changes them when it works a function out. A kernel's name is made of its flags; it
-        # must not depend on what happened to be worked out already.
-        inliner = Inliner(state, KernelFlags(state.flags))
-        changed = False
-        while self._put_in_those_called(state, inliner):
-            changed = True
-        if changed:
-            PostProcessor(state.func_ir).run()
-            state.func_ir.blocks = simplify_CFG(state.func_ir.blocks)
+        """Change a function; see `settle_options`."""
+        settle_options(state.func_ir, state.args)
         return True
-
-    def _put_in_those_called(self, state, inliner):
-        """Put in the inlined functions that are called, not yet what they call; return whether there were any."""
-        leave_out_options(state.func_ir, state.args)  # first, so that nothing is put in that would be dropped
-        changed = False
-        waiting = list(state.func_ir.blocks.values())
-        while waiting:
-            block, new = waiting.pop(), []
-            if any(
-                guard(self._do_work, state, new, block, index, assign.value, inliner) for index, assign in _calls(block)
-            ):
-                changed = True
-                waiting.append(new[0][1])  # what follows the call
-        return changed
-
-
-def _calls(block):
-    """Return where in a block functions are called, and those lines."""
-    return [
-        (index, line)
-        for index, line in enumerate(block.body)
-        if getattr(getattr(line, "value", None), "op", None) == "call"
-    ]
 
 
 class KernelCompiler(Compiler):
-    """Numba's compiler with `Inline` in place of its own pass."""
+    """Numba's compiler, with `SettleOptions` in place of the pass that would put functions into others."""
 
     def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
         super().__init__(typingctx, targetctx, library, args, return_type, KernelFlags(flags), locals)
@@ -202,6 +143,6 @@ class KernelCompiler(Compiler):
     def define_pipelines(self):
         """Return numba's pipeline, changed."""
         (pipeline,) = super().define_pipelines()
-        pipeline.passes = [(Inline if one is InlineInlinables else one, text) for one, text in pipeline.passes]
+        pipeline.passes = [(SettleOptions if one is InlineInlinables else one, text) for one, text in pipeline.passes]
         pipeline.finalize()
         return [pipeline]

@@ -124,9 +124,9 @@ def stage_work(g, npad, s, ws):
 
 
 @inlined
-def part(x, j, size):
-    """Return the j-th of consecutive vectors of one size."""
-    return x[j * size : (j + 1) * size]
+def nth(j, size):
+    """Return where the j-th of consecutive vectors of one size is."""
+    return slice(j * size, (j + 1) * size)
 
 
 @kernel
@@ -148,7 +148,7 @@ def _weighted_sum(row, factor, x, start, out):
     out[:] = 0.0
     for k in range(len(row)):
         weight = factor * row[k]
-        term = part(x, k, size)
+        term = x[nth(k, size)]
         for i in range(size):
             out[i] += weight * term[i]
     for i in range(len(start)):
@@ -161,7 +161,7 @@ def _guess(g, place, velocity, im, tau, tables, work, fac):
     # The latter grows with the coordinates.
     s = len(tables.node)
     n, nb, stride, size = g[BEADS], g[BONDS], g[STRIDE], len(place)
-    multipliers, bonds = work.multipliers, part(work.bonds, 0, 3 * stride)
+    multipliers, bonds = work.multipliers, work.bonds[nth(0, 3 * stride)]
     graph_bonds(g, velocity, bonds)
     for b in range(nb):
         multipliers[b] = -(bonds[b] ** 2 + bonds[b + stride] ** 2 + bonds[b + 2 * stride] ** 2)
@@ -172,16 +172,16 @@ def _guess(g, place, velocity, im, tau, tables, work, fac):
     round_off = ROUND_OFF * fastest * (longest + largest_of(place, n))
     graph_factor(g, bonds, im, fac)
     graph_solve(g, fac, multipliers)
-    bend = part(work.accelerations, 0, size)
+    bend = work.accelerations[nth(0, size)]
     bend[:] = 0.0
     graph_gt(g, bonds, multipliers, im, bend)
     for j in range(s):
-        t, position = tables.node[j] * tau, part(work.positions, j, size)
+        t, position = tables.node[j] * tau, work.positions[nth(j, size)]
         for i in range(size):
             position[i] = place[i] + t * (velocity[i] + 0.5 * t * bend[i])
         for k in range(nb):
             multipliers[j * stride + k] = multipliers[k]
-        graph_bonds(g, position, part(work.bonds, j, 3 * stride))
+        graph_bonds(g, position, work.bonds[nth(j, 3 * stride)])
     if tables.variant == INDEX2:
         return longest * fastest, round_off
     if tables.variant == INDEX1:
@@ -204,16 +204,16 @@ def _violations(g, tables, work):
     nb, stride, size = g[BONDS], g[STRIDE], len(work.place)
     largest = 0.0
     for j in range(len(tables.node)):
-        bonds, left = part(work.bonds, j, 3 * stride), part(work.residuals, j, stride)
+        bonds, left = work.bonds[nth(j, 3 * stride)], work.residuals[nth(j, stride)]
         if tables.variant == INDEX2:
-            graph_gv(g, bonds, part(work.velocities, j, size), left)
+            graph_gv(g, bonds, work.velocities[nth(j, size)], left)
         elif tables.variant == INDEX1:
-            graph_gv(g, bonds, part(work.accelerations, j, size), left)
-            _add_squares(g, part(work.velocities, j, size), 1.0, left)
+            graph_gv(g, bonds, work.accelerations[nth(j, size)], left)
+            _add_squares(g, work.velocities[nth(j, size)], 1.0, left)
         else:
             for i in range(nb):
                 left[i] = -0.5 * work.squares[i]
-            _add_squares(g, part(work.positions, j, size), 0.5, left)
+            _add_squares(g, work.positions[nth(j, size)], 0.5, left)
         for i in range(nb):
             rate = abs(left[i])
             if not rate <= largest:  # keeps a NaN
@@ -235,11 +235,11 @@ def _sweep(g, place, velocity, im, tau, tables, work):
 def _forces(g, im, s, work, out, sign):
     """Add sign * M^-1 G^T mu of the stages to their vectors of beads; the multipliers stay as they are."""
     stride, size = g[STRIDE], len(work.place)
-    change = part(work.changes, 0, stride)
+    change = work.changes[nth(0, stride)]
     for j in range(s):
         for k in range(stride):
             change[k] = sign * work.multipliers[stride * j + k]
-        graph_gt(g, part(work.bonds, j, 3 * stride), change, im, part(out, j, size))
+        graph_gt(g, work.bonds[nth(j, 3 * stride)], change, im, out[nth(j, size)])
 
 
 @kernel
@@ -247,11 +247,11 @@ def _integrate(g, place, velocity, tau, tables, work):
     """Make stage velocities, positions and bonds from the accelerations."""
     s, size = len(tables.node), len(place)
     for j in range(s):
-        _weighted_sum(tables.a[j], tau, work.accelerations, velocity, part(work.velocities, j, size))
+        _weighted_sum(tables.a[j], tau, work.accelerations, velocity, work.velocities[nth(j, size)])
     for j in range(s):
-        position = part(work.positions, j, size)
+        position = work.positions[nth(j, size)]
         _weighted_sum(tables.a[j], tau, work.velocities, place, position)
-        graph_bonds(g, position, part(work.bonds, j, 3 * g[STRIDE]))
+        graph_bonds(g, position, work.bonds[nth(j, 3 * g[STRIDE])])
 
 
 @kernel
@@ -262,10 +262,10 @@ def _correct(g, tau, tables, work, fac, at_stages):
     if tables.variant != INDEX1:
         factor = 1.0 / tau if tables.variant == INDEX2 else 1.0 / (tau * tau)
     for j in range(s):
-        change = part(work.changes, j, stride)
+        change = work.changes[nth(j, stride)]
         _weighted_sum(tables.correction[j], factor, work.residuals, nothing, change)
         if at_stages:
-            graph_solve(g, part(work.factors, j, factor_size(g)), change)
+            graph_solve(g, work.factors[nth(j, factor_size(g))], change)
         else:
             graph_solve(g, fac, change)
     for j in range(s):
@@ -297,8 +297,8 @@ def _solve_stages(g, place, velocity, im, tau, tol, tables, work, fac):
             return SOLVED
         if always or (not at_stages and residual > limit and residual > SLOW * last):
             for j in range(len(tables.node)):
-                bonds = part(work.bonds, j, 3 * g[STRIDE])
-                graph_factor(g, bonds, im, part(work.factors, j, factor_size(g)))
+                bonds = work.bonds[nth(j, 3 * g[STRIDE])]
+                graph_factor(g, bonds, im, work.factors[nth(j, factor_size(g))])
             at_stages = True
         last = residual
         _correct(g, tau, tables, work, fac, at_stages)
@@ -333,7 +333,7 @@ def _newton(g, place, velocity, im, tau, tables, work, scale, limit):
             return SOLVED
         if not newton_step(g, im, tau, tables, work):
             return NOT_SOLVED
-        longest = largest_of(part(work.bonds, 0, 3 * stride), g[BONDS])
+        longest = largest_of(work.bonds[nth(0, 3 * stride)], g[BONDS])
         if residual <= limit and defect * tau * tau <= ENOUGH * longest:
             _sweep(g, place, velocity, im, tau, tables, work)
             return SOLVED
@@ -373,7 +373,7 @@ def collocation_state(g, place, velocity, im, tau, tol, tables, ws, fac):
     else:
         _weighted_sum(tables.weight, tau, work.velocities, place, work.place)
         _weighted_sum(tables.weight, tau, work.accelerations, velocity, work.raw)
-    bonds, rates = part(work.bonds, 0, 3 * stride), part(work.residuals, 0, stride)
+    bonds, rates = work.bonds[nth(0, 3 * stride)], work.residuals[nth(0, stride)]
     graph_bonds(g, work.place, bonds)
     graph_factor(g, bonds, im, fac)
     for i in range(size):
@@ -390,7 +390,7 @@ def collocation_segment(g, block, npad, im, tau, tol, tables, ws, fac):
     nodes are Legendre's, the extra condition on v0 moves neither the stages nor the end position.
     """
     s, size = len(tables.node), 3 * npad
-    place, velocity = part(block, 0, size), part(block, 1, size)
+    place, velocity = block[nth(0, size)], block[nth(1, size)]
     status = collocation_state(g, place, velocity, im, tau, tol, tables, ws, fac)
     if status != SOLVED:
         return status
@@ -400,12 +400,12 @@ def collocation_segment(g, block, npad, im, tau, tol, tables, ws, fac):
         for i in range(size):
             velocities[size * j + i] -= velocity[i]
     for m in range(s):
-        _weighted_sum(tables.legendre[m], 1.0, velocities, nothing, part(modes, m, size))
+        _weighted_sum(tables.legendre[m], 1.0, velocities, nothing, modes[nth(m, size)])
     # U - v0 vanishes at the start: the Legendre polynomial of degree s, zero at the nodes, sees to that
-    _weighted_sum(tables.monomial[0, :s], -tables.monomial[0, s], modes, nothing, part(modes, s, size))
+    _weighted_sum(tables.monomial[0, :s], -tables.monomial[0, s], modes, nothing, modes[nth(s, size)])
     power = 1.0
     tau = collocation_interval(tables, tau)
     for k in range(1, s + 1):
         power *= tau
-        _weighted_sum(tables.monomial[k], 1.0 / ((k + 1) * power), modes, nothing, part(block, k + 1, size))
+        _weighted_sum(tables.monomial[k], 1.0 / ((k + 1) * power), modes, nothing, block[nth(k + 1, size)])
     return SOLVED

@@ -45,7 +45,7 @@ from hpcchain.propagators.collocation.collocation import (
     collocation_segment,
     collocation_size,
     collocation_state,
-    part,
+    nth,
     stage_work,
 )
 from hpcchain.propagators.collocation.gauss_coefficients import INDEX1, PAPER, GaussTables, gauss_tables
@@ -208,7 +208,7 @@ def _stage(web, k):
     """Return positions and velocities of stage k that `stages_solve` found, vectors of beads."""
     tables, ws = stage_tables(web)
     stages = stage_work(web.g, web.npad, len(tables.node), ws)
-    return part(stages.positions, k, web.size), part(stages.velocities, k, web.size)
+    return stages.positions[nth(k, web.size)], stages.velocities[nth(k, web.size)]
 
 
 @kernel

@@ -91,15 +91,15 @@ def steps_load(s, offset, m):
 
 
 @inlined
-def _workspace_of(web):
-    """Return the workspace of the molecule's steps."""
-    return web.rest[_header(int(web.rest[SOLVER]), web.g[BEADS]) :]
+def _workspace_at(web):
+    """Return where in `rest` the workspace of the molecule's steps begins."""
+    return _header(int(web.rest[SOLVER]), web.g[BEADS])
 
 
 @kernel
 def _solve(web, tau):
     """Solve the step of the state in the scratch block; return the status and its StepWork."""
-    solver, ws = int(web.rest[SOLVER]), _workspace_of(web)
+    solver, ws = int(web.rest[SOLVER]), web.rest[_workspace_at(web) :]
     accuracy, walk = web.rest[ACCURACY], web.rest[HEADER:]
     status = step_solve(web.g, solver, web.place, web.velocity, web.im, tau, accuracy, walk, ws, web.factors)
     return status, step_work(web.g, web.npad, ws)
@@ -120,7 +120,7 @@ def steps_move(s, offset, m, dt):
         for k in range(web.size):
             web.place[k] += dt * web.velocity[k]
         _arrive(s, offset, m, web, web.place, web.velocity)
-        _workspace_of(web)[ITERATIONS] = 0.0
+        web.rest[_workspace_at(web) + ITERATIONS] = 0.0
         return SOLVED
     status, step = _solve(web, dt)
     if status == SOLVED:
@@ -227,7 +227,8 @@ def steps_excess(s, offset, m):
 @kernel
 def steps_iterations(s, offset, m):
     """Return how many iterations the last step solved in this workspace took."""
-    return np.int64(_workspace_of(web_of(s, offset, m))[ITERATIONS])
+    web = web_of(s, offset, m)
+    return np.int64(web.rest[_workspace_at(web) + ITERATIONS])
 
 
 @kernel

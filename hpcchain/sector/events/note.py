@@ -100,7 +100,8 @@ def record(s, i, partner, o, moment, work):
         return
     swapped = 0 <= gid_b < gid_a
     lower, higher = (gid_b, gid_a) if swapped else (gid_a, gid_b)
-    row = _new_row(s, o.kind if gid_b >= 0 else L.WALL_KIND, lower, higher, partner if swapped else i, heat)
+    row = s.log[s.count[L.N_LOGGED]]
+    _begin_row(s, o.kind if gid_b >= 0 else L.WALL_KIND, lower, higher, partner if swapped else i, heat)
     row[L.LOG_WORK] = work
     row[L.LOG_IMPULSE] = o.along
     row[L.LOG_QUANTA] = quanta
@@ -114,8 +115,8 @@ def record(s, i, partner, o, moment, work):
 
 
 @inlined
-def _new_row(s, kind, lower, higher, first, heat):
-    """Return the log's next row for an event of two ids, of the molecule of bead `first`; what else it has is 0."""
+def _begin_row(s, kind, lower, higher, first, heat):
+    """Begin the log's next row for an event of two ids, of the molecule of bead `first`; what else it has is 0."""
     row = s.log[s.count[L.N_LOGGED]]
     row[:] = 0.0
     row[L.LOG_TIME] = time_of_event(s)
@@ -126,7 +127,6 @@ def _new_row(s, kind, lower, higher, first, heat):
     row[L.LOG_STATUS] = L.VALID
     row[L.LOG_MOLECULE] = s.segment[first, L.MOLECULE]
     s.count[L.N_LOGGED] += 1
-    return row
 
 
 @kernel
@@ -145,4 +145,4 @@ def note_draw(s, first, heat):
     if s.scalars[L.SCALAR_WINDOWED] == 0:
         s.scalars[L.SCALAR_HEAT] += np.int64(quanta)
     if len(s.log) > 0:
-        _new_row(s, L.DRAW_KIND, s.bead_id[first], s.bead_id[first], first, quanta)
+        _begin_row(s, L.DRAW_KIND, s.bead_id[first], s.bead_id[first], first, quanta)
