@@ -18,7 +18,7 @@ from hpcchain.jit.outlined import Kept, Kernel
 # Short loops over the lanes of a tile are unrolled before LLVM's loop vectoriser sees them; this packs them again.
 numba.config.SLP_VECTORIZE = True
 
-OPTIONS = {"error_model": "numpy", "_nrt": False, "forceinline": False}
+OPTIONS = {"error_model": "numpy", "_nrt": False, "forceinline": False}  # else what `inlined` ones call would be, too
 
 
 def kernel(function: Callable) -> Any:
