@@ -1,6 +1,7 @@
 """Neighbour lists against all pairs: symmetric and complete after any number of renewals, in boxes of few cells."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hpcchain.model.system import OPEN, PERIODIC, WALL
 from hpcchain.sector.search.cells import CELL_FULL, FULL, near_beads
 from hpcchain.sector.search.neighbour_lists import clean_lists, list_radius
 from hpcchain.sector.setup.allocate import cell_arrays, folded, window_arrays
+from tests.support.compositions import composition_of
 from tests.support.kernel_tools import (
     cell_counts,
     chain_bonds,
@@ -302,7 +304,9 @@ def test_molecules_without_self_contact_are_not_listed_inside():
     step = np.array([[0.0, 0, 0], [0.6, 0, 0], [0.6, 0.6, 0], [0, 0.6, 0]])
     molecules = [(chain_bonds(4), p + step, np.zeros((4, 3)), np.ones(4)) for p in rng.uniform(-1, 1, (3, 3))]
     system = make_system(molecules, (5.0,) * 3, (PERIODIC,) * 3)
-    system.topology.whole().self_contact[1] = False
+    topology = system.topology.whole()
+    topology.kind[1], topology.self_contact[1] = 1, False
+    system = replace(system, topology=composition_of(topology))
     s = plain_sector(system, SHELL)
     assert enlist(s) == 0
     inside = {(i // 4) for i, j in listed(s)[0] if i // 4 == j // 4}
