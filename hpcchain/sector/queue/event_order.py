@@ -65,7 +65,7 @@ def next_of_history(s, m):
     return np.int64(-1)
 
 
-@kernel
+@inlined
 def next_key_of(s, m):
     """Return the Key of molecule m's earliest event, as it is in the queue: `holder` says whose that is; inf: none."""
     holder = np.int64(s.holder[m])
