@@ -301,6 +301,21 @@ def prefetch_drifted(s, k):
 
 
 @inlined
+def prefetch_row(s, h):
+    """Prefetch row h, in which the next closed segment is kept, and what says where the one after it is."""
+    if h < 0:
+        return
+    after = s.window_molecule[h, L.WINDOW_PREVIOUS]
+    if after >= 0:
+        prefetch(s.mol_own, after)
+        prefetch(s.window_molecule, after)
+    prefetch(s.timing, h)
+    for j in range(s.mol[h, L.MOL_FIRST], s.mol[h, L.MOL_FIRST] + s.mol[h, L.MOL_BEADS]):
+        prefetch(s.starts, j)
+        prefetch(s.bounds, j)
+
+
+@inlined
 def prefetch_altered(s, k):
     """Prefetch what a walk over a window's altered molecules reads behind number k: molecules, then closed segments."""
     if k + 2 * SOON < s.scalars[L.SCALAR_ALTERED]:

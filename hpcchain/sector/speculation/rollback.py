@@ -22,6 +22,7 @@ from hpcchain.layout.segment_bits import (
     series_order,
     set_order,
 )
+from hpcchain.sector.prefetch import prefetch_row
 from hpcchain.sector.queue.event_order import Key, key_at_hand, key_of
 from hpcchain.sector.search.broad_phase import sweep
 
@@ -50,6 +51,7 @@ def _save_segment(s, m):
     _copy_segment(s, m, h)
     window_molecule[h, L.WINDOW_PREVIOUS] = window_molecule[m, L.WINDOW_PREVIOUS]
     s.top_speed[h] = top_speed_since(s, h)
+    prefetch_row(s, s.free_rows[window_molecule[m, L.WINDOW_CLASS], L.SPARE_HEAD])
     window_molecule[m, L.WINDOW_PREVIOUS] = h
     window_molecule[m, L.WINDOW_NUMBER] += 1
     window_molecule[m, L.WINDOW_EVENT] = 0
