@@ -166,8 +166,8 @@ class GhostedSector:
         self.ghosts = int(beads[(ownership != L.OWNED) & (ownership != L.VACANT)].sum())
         self.window.begin(core)
 
-    def admit(self, molecules: np.ndarray, state: State, now: tuple) -> bool:
-        """Take in further ghosts at a time between windows; return whether they and their lists fit.
+    def admit(self, molecules: np.ndarray, state: State) -> bool:
+        """Take in further ghosts between windows, whose beads are all set aside; return whether they fit.
 
         Parameters
         ----------
@@ -175,8 +175,6 @@ class GhostedSector:
             Global numbers.
         state : State
             Of their beads.
-        now : (float, float)
-            Ticks and remainder.
         """
         s, free = self.sector, np.flatnonzero(self.ownership == L.VACANT)
         m = vacant_rows(self.classes.composition, free, self.molecule_ids[free], molecules)
@@ -198,7 +196,8 @@ class GhostedSector:
         insert(self.row_of, molecules, m)
         self.ghosts += len(i)
         initialise.admit(s, m)
-        return self.attend(i, now)
+        self.set_aside(i)
+        return True
 
     def attend(self, beads: np.ndarray, now: tuple) -> bool:
         """List and search ghosts' beads in these rows from a time between windows on; return whether lists fit."""

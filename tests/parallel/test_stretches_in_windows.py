@@ -77,11 +77,11 @@ def test_what_comes_near_is_let_in_and_what_leaves_is_handed_over():
         engine.advance(0.1)
         admit = ghosted.admit
 
-        def counted(self, molecules, rows, now):
+        def counted(self, molecules, state):
             chain_parts = engine.ghosts.builder.classes.chain_parts
             parts = np.diff(chain_parts.first_part)[chain_parts.molecules_of(molecules)]
             let_in[exchange.rank] += int(np.count_nonzero(parts > 1))
-            return admit(self, molecules, rows, now)
+            return admit(self, molecules, state)
 
         engine.ghosted.admit = counted.__get__(engine.ghosted)
         engine.advance(0.6)

@@ -289,5 +289,6 @@ class GhostManager:
             if len(received[rank]):
                 self.needs.sources = sorted({*self.needs.sources, rank})
                 come = self.builder.store(received[rank])
-                good = good and ghosted.admit(come.molecule_ids, come.state, now)
+                good = good and ghosted.admit(come.molecule_ids, come.state)
+                good = good and self.needs.watch(ghosted, ghosted.rows_of(come.molecule_ids), now)
         return good

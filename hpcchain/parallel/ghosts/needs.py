@@ -140,13 +140,25 @@ class GhostNeeds:
         that it now needs, too.
         """
         leaving = np.flatnonzero(self.violation(ghosted, now, until) > 0.0)
-        speeds = ghosted.move_reference(leaving, now, self.balls.position)
-        self.balls.skin[leaving] = self.skins.for_speeds(ghosted.molecule_ids[leaving], speeds)
+        self._move_skins(ghosted, leaving, now)
         inside = self.around.mark(self.balls.some(leaving[ghosted.ownership[leaving] == L.OWNED]))
         near, self.distant = self._parted(ghosted, self.distant)
         inside = ghosted.attend(near, now) and inside
         self.around.exchange_marks()
         return inside, {rank: self.newly_needed(ghosted, rank) for rank in self.around.neighbours}
+
+    def watch(self, ghosted: GhostedSector, rows: np.ndarray, now: tuple) -> bool:
+        """Watch the skins of ghosts that have come, and list their beads that are near; return whether lists fit."""
+        self._move_skins(ghosted, rows, now)
+        near, distant = self._parted(ghosted, ghosted.beads_of(rows))
+        self.distant = np.concatenate([self.distant, distant])
+        self.balls.skin[np.setdiff1d(rows, ghosted.molecule_rows(distant))] = np.inf
+        return ghosted.attend(near, now)
+
+    def _move_skins(self, ghosted: GhostedSector, rows: np.ndarray, now: tuple) -> None:
+        """Give molecules skins about where they are now."""
+        speeds = ghosted.move_reference(rows, now, self.balls.position)
+        self.balls.skin[rows] = self.skins.for_speeds(ghosted.molecule_ids[rows], speeds)
 
     def newly_needed(self, ghosted: GhostedSector, rank: int) -> np.ndarray:
         """Return the rows of owned molecules that a neighbour needs from now on and does not have."""
