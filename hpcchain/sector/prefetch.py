@@ -1,6 +1,6 @@
 """Prefetch: bring to the cache what is read soon. Whoever knows the method can skip this file.
 
-What has to come from memory takes as long as some hundred operations. Ten hooks say early what will be read; they
+What has to come from memory takes as long as some hundred operations. Eight hooks say early what will be read; they
 change nothing but when it arrives. `prefetch_next` looks at the events to come, the others at the search at hand. A row
 that is not there may be prefetched, but not read.
 """
@@ -234,17 +234,10 @@ def prefetch_renewal(s, i, t):
 
 
 @inlined
-def prefetch_cells(s, number):
-    """Prefetch the cells that are the first entries of `found`, so many."""
-    for c in range(number):
-        prefetch(s.cell_entries, L.CELL_LINE * s.found[c])
-
-
-@inlined
-def prefetch_lists(s, begin, end):
-    """Prefetch where the lists are of beads that are entries of `found`, and how they fly, which lies there."""
+def prefetch_found(s, rows, begin, end, unit):
+    """Prefetch the rows of an array that entries of `found` say: so many times the entry."""
     for e in range(begin, end):
-        prefetch(s.lists, s.found[e])
+        prefetch(rows, unit * s.found[e])
 
 
 @inlined
@@ -279,28 +272,6 @@ def prefetch_series(s, number):
 
 
 @inlined
-def prefetch_stale(s, k):
-    """Prefetch what `clean_lists` reads of the cells behind number k that hold former list origins."""
-    if k + 2 * SOON < s.scalars[L.SCALAR_STALE]:
-        prefetch(s.cell_entries, L.CELL_LINE * s.stale_cells[k + 2 * SOON])
-        prefetch(s.next_line, s.stale_cells[k + 2 * SOON])
-    if k + SOON < s.scalars[L.SCALAR_STALE]:
-        for c in range(L.CELL_LINE):
-            prefetch(s.where, s.cell_entries[L.CELL_LINE * s.stale_cells[k + SOON] + L.OCCUPANT, c])
-
-
-@inlined
-def prefetch_drifted(s, k):
-    """Prefetch what `clean_lists` reads of the pairs behind number k whose list origins have been far apart."""
-    if k + 2 * SOON < s.scalars[L.SCALAR_DRIFTED_PAIRS]:
-        for c in range(2):
-            prefetch(s.origin_fractions, s.drifted_pairs[k + 2 * SOON, c])
-    if k + SOON < s.scalars[L.SCALAR_DRIFTED_PAIRS]:
-        for c in range(2):
-            prefetch(s.neighbour, np.int64(s.lists[s.drifted_pairs[k + SOON, c], L.LIST_FIRST]))
-
-
-@inlined
 def prefetch_row(s, h):
     """Prefetch row h, in which the next closed segment is kept, and what says where the one after it is."""
     if h < 0:
@@ -317,13 +288,28 @@ def prefetch_row(s, h):
 
 @inlined
 def prefetch_altered(s, k):
-    """Prefetch what a walk over a window's altered molecules reads behind number k: molecules, then closed segments."""
-    if k + 2 * SOON < s.scalars[L.SCALAR_ALTERED]:
-        m = s.altered[k + 2 * SOON]
-        prefetch(s.mol_own, m)
-        prefetch(s.window_molecule, m)
-    if k + SOON < s.scalars[L.SCALAR_ALTERED]:
-        h = s.window_molecule[s.altered[k + SOON], L.WINDOW_PREVIOUS]
+    """Prefetch what walks at a window's end come to behind number k.
+
+    These go over altered molecules, cells with former list origins, and pairs whose list origins have been far apart.
+    """
+    later, soon = k + 2 * SOON, k + SOON
+    if later < s.scalars[L.SCALAR_ALTERED]:
+        prefetch(s.mol_own, s.altered[later])
+        prefetch(s.window_molecule, s.altered[later])
+    if soon < s.scalars[L.SCALAR_ALTERED]:
+        h = s.window_molecule[s.altered[soon], L.WINDOW_PREVIOUS]
         if h >= 0:
             prefetch(s.mol_own, h)
             prefetch(s.window_molecule, h)
+    if later < s.scalars[L.SCALAR_STALE]:
+        prefetch(s.cell_entries, L.CELL_LINE * s.stale_cells[later])
+        prefetch(s.next_line, s.stale_cells[later])
+    if soon < s.scalars[L.SCALAR_STALE]:
+        for c in range(L.CELL_LINE):
+            prefetch(s.where, s.cell_entries[L.CELL_LINE * s.stale_cells[soon] + L.OCCUPANT, c])
+    if later < s.scalars[L.SCALAR_DRIFTED_PAIRS]:
+        for c in range(2):
+            prefetch(s.origin_fractions, s.drifted_pairs[later, c])
+    if soon < s.scalars[L.SCALAR_DRIFTED_PAIRS]:
+        for c in range(2):
+            prefetch(s.neighbour, np.int64(s.lists[s.drifted_pairs[soon, c], L.LIST_FIRST]))

@@ -168,7 +168,7 @@ def jobs(slurm, tmp_path_factory, request):
     submit(
         "late", TABLES, *two, scripts / "run.sh", "in.toml", "out", "--wall-limit", "0.01", HPCCHAIN_LAUNCHER="mpirun"
     )
-    if request.config.getoption("--long"):
+    if any(item.get_closest_marker("long") and not item.get_closest_marker("skip") for item in own_tests(request)):
         submit_under_the_other_launcher(submit, found)
     over = threading.Event()
     watch = threading.Thread(target=give_ends, args=([found[name] for name in ("limit", "deadline", "asked")], over))
@@ -176,6 +176,11 @@ def jobs(slurm, tmp_path_factory, request):
     yield found
     over.set()
     watch.join()
+
+
+def own_tests(request):
+    """Return the tests of this module."""
+    return [item for item in request.session.items if item.path == request.path]
 
 
 def submit_under_the_other_launcher(submit, found):

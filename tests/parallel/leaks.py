@@ -112,7 +112,7 @@ def as_it_is(put):
 @leak("a pair that has just collided may collide again", "sticky")
 def recollide(put):
     put(earliest_event, "straight_contact", lambda old, *args: old(*args[:-1], False))
-    put(earliest_event, "curved_contact", lambda old, *args: old(*args[:4], args[4]._replace(just_hit=False), args[5]))
+    put(earliest_event, "curved_contact", lambda old, s, pair, end: old(s, pair._replace(just_hit=False), end))
 
 
 @leak("contacts at one instant are not ordered by depth", "cradle")

@@ -80,7 +80,7 @@ def imbalances(system, end, **options):
 def followed(system, end):
     """Return the imbalances of the even split and of sectors that move."""
     even, moved = imbalances(system, end, sectors=EVEN), imbalances(system, end)
-    assert moved[2] >= 2, f"sectors were moved only {moved[2]} times"
+    assert moved[2] > even[2], f"sectors did not move: all was chosen anew {moved[2]} times, and {even[2]} without"
     return even, moved
 
 
@@ -132,7 +132,10 @@ def test_sectors_follow_seconds(monkeypatch):
     ids=["droplet", "slab", "lengths"],
 )
 def test_costs_become_equal(system, end):
-    """With some 700 beads per rank; the lattices of chains take time until there are contacts to learn from."""
+    """With some 700 beads per rank; the lattices of chains take time until there are contacts to learn from.
+
+    So few beads leave the busiest rank up to a quarter too much by chance, other in each version and for each end.
+    """
     even, moved = followed(system, end)
     require_same(serial(system, end), parallel(system, end, RANKS, cost=counted), "sectors moved")
-    assert min(even[:2]) > 2.0 and moved[1] < 1.15, f"even {even}, moved {moved}"
+    assert min(even[:2]) > 2.0 and moved[1] - 1.0 < 0.1 * (even[1] - 1.0), f"even {even}, moved {moved}"

@@ -141,6 +141,15 @@ def place_list_origin(s, i, x, y, z, t):
 
 
 @inlined
+def forget_list_origin(s, i):
+    """Have bead i's next list made of all that is near, in a window: it does not hold what its list origin stands for."""
+    old = np.int64(s.origin_fractions[i, L.CELL])
+    if old >= 0:
+        append(s.stale_cells, s.scalars, L.SCALAR_STALE, old)
+        s.origin_fractions[i, L.CELL] = -1
+
+
+@inlined
 def append(table, scalars, count, value):
     """Add to a list of the window; one that has overflowed has length -1 and stands for everything."""
     at = scalars[count]

@@ -20,7 +20,7 @@ from hpcchain.contact.laws.step import limit_of_pair
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import radius_of
-from hpcchain.sector.prefetch import prefetch_cells, prefetch_drifted, prefetch_lists, prefetch_stale
+from hpcchain.sector.prefetch import prefetch_altered, prefetch_found
 from hpcchain.sector.search.cells import (
     CELL_FULL,
     FULL,
@@ -98,7 +98,7 @@ def rebuild_list(s, i, x, y, z, t):
     if placed and s.par[L.UNEQUAL] == 0.0 and not narrow:
         number = cells_ahead(s, i, x, y, z, t, qx, qy, qz, list_radius(s, i))
     if number >= 0:
-        prefetch_cells(s, number)
+        prefetch_found(s, s.cell_entries, 0, number, L.CELL_LINE)
         return _amend_list(s, i, number, _newly_near(s, i, number, qx, qy, qz), True)
     return _amend_list(s, i, 0, near_beads(s, list_radius(s, i), i), False)
 
@@ -111,7 +111,7 @@ def _amend_list(s, i, number, end, ahead):
     may have come there since and found it. Beads that are far now stay there until the window ends (`clean_lists`).
     """
     windowed = s.scalars[L.SCALAR_WINDOWED] != 0
-    prefetch_lists(s, number, end)
+    prefetch_found(s, s.lists, number, end, 1)
     new = end
     if windowed or not ahead:
         new = number
@@ -253,10 +253,10 @@ def build_lists(s, places):
 def clean_lists(s):
     """At a window's end, take former list origins out of the cells, and beads near those alone out of the lists."""
     for k in range(s.scalars[L.SCALAR_STALE] if s.scalars[L.SCALAR_STALE] >= 0 else s.cells[L.CELL_COUNT]):
-        prefetch_stale(s, k)
+        prefetch_altered(s, k)
         compact(s, s.stale_cells[k] if s.scalars[L.SCALAR_STALE] >= 0 else k)
     for k in range(s.scalars[L.SCALAR_DRIFTED_PAIRS]):
-        prefetch_drifted(s, k)
+        prefetch_altered(s, k)
         i, j = s.drifted_pairs[k]
         if far_apart(s, i, j) and drop(s, j, i):
             drop(s, i, j)

@@ -15,6 +15,7 @@ from hpcchain.model.physics.extended import UNKNOWN
 from hpcchain.model.physics.step_potentials import BRIDGE, ENERGIES
 from hpcchain.sector.events.meet_alone import between
 from hpcchain.sector.queue.tournament import queue_build
+from hpcchain.sector.search.cells import forget_list_origin
 from hpcchain.sector.search.neighbour_lists import build_lists, drop
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.new_segment import make_series, resume, schedule_molecule
@@ -61,6 +62,7 @@ def attend(s, beads, ticks, remainder):
     s.par[L.NOW_REM] = remainder
     for k in range(len(beads)):
         s.lists[beads[k], L.OWNERSHIP] = L.GHOST
+        forget_list_origin(s, beads[k])
         status = renew_list(s, beads[k], since_start(s, beads[k], ticks, remainder))
         if status:
             return status
