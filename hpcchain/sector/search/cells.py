@@ -142,7 +142,7 @@ def place_list_origin(s, i, x, y, z, t):
 
 @inlined
 def forget_list_origin(s, i):
-    """Have bead i's next list made of all that is near, in a window: it does not hold what its list origin stands for."""
+    """Have bead i's next list made of all that is near, in a window: that which it has does not hold them."""
     old = np.int64(s.origin_fractions[i, L.CELL])
     if old >= 0:
         append(s.stale_cells, s.scalars, L.SCALAR_STALE, old)
