@@ -47,6 +47,7 @@ ReturnToService=2
 KillWait=5
 MessageTimeout=60
 InactiveLimit=0
+MinJobAge=3600
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 \
 RealMemory=1000 State=UNKNOWN
 PartitionName=main Nodes={host} Default=YES MaxTime=INFINITE DefaultTime=10 State=UP

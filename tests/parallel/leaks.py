@@ -17,6 +17,7 @@ import numpy as np
 from hpcchain.errors import HpcchainError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import VACANT, WINDOW_EVENT, WINDOW_HISTORY, WINDOW_MATCH, WINDOW_NUMBER
+from hpcchain.layout.clock import age
 from hpcchain.parallel import windows
 from hpcchain.parallel.ghosts import manager, needs
 from hpcchain.sector import window
@@ -128,8 +129,10 @@ def anchor(put):
 
     def finish(old, self, length):
         s = self.core.sector
+        s.par[L.NOW], s.par[L.NOW_REM] = self.until
         for m in np.flatnonzero(s.mol[: s.scalars[L.SCALAR_MOLECULES], L.MOL_OWNERSHIP] != VACANT):
-            carry_on._end_segment(s, m, *self.until)
+            s.timing[m, L.LENGTH] = age(s, s.mol[m, L.MOL_FIRST])
+            carry_on._end_segment(s, m)
             refresh(s, m, m)
         return old(self, length)
 
