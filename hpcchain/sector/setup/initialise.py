@@ -51,8 +51,7 @@ def set_aside(s, beads):
             drop(s, np.int64(s.neighbour[e]), i)
         s.lists[i, L.LIST_LENGTH] = 0
         s.lists[i, L.OWNERSHIP] = L.DISTANT
-        search_one(s, i)
-        schedule_molecule(s, s.segment[i, L.MOLECULE])
+    _search(s, beads)
 
 
 @kernel
@@ -66,10 +65,18 @@ def attend(s, beads, ticks, remainder):
         status = renew_list(s, beads[k], since_start(s, beads[k], ticks, remainder))
         if status:
             return status
+    _search(s, beads)
+    return 0
+
+
+@kernel
+def _search(s, beads):
+    """Search these beads, which lie by molecules, for their earliest events."""
     for k in range(len(beads)):
         search_one(s, beads[k])
-        schedule_molecule(s, s.segment[beads[k], L.MOLECULE])
-    return 0
+        m = s.segment[beads[k], L.MOLECULE]
+        if k + 1 == len(beads) or s.segment[beads[k + 1], L.MOLECULE] != m:
+            schedule_molecule(s, m)
 
 
 @kernel
