@@ -44,7 +44,7 @@ cells             7 int64     CELLS_X, CELLS_Y, CELLS_Z along the axes, CELL_COU
 slabs             2 float64   scratch, of three layers of cells along each axis: SLAB_SQUARE, SLAB_AHEAD (`cells`)
 mol               16 int64    per molecule: columns MOL_… below; the first, `mol_own` (8 int32), are its own, the
                               others, `mol_class` (8 int64), those of its class (`jit.shared_rows`)
-window_molecule   18 int64    per molecule, in windows: columns WINDOW_… below; without windows there are no rows
+window_molecule   16 int32    per molecule, in windows: columns WINDOW_… below; without windows there are no rows
 timing            2 float64   per molecule: LENGTH of its segment [time], whose end follows from that
                               (`event_order.segment_end`); SERIAL number of the segment
 running_length    float64     per molecule: running mean of its segments' lengths [time]
@@ -235,9 +235,7 @@ WINDOW_OF_SEGMENT = 7  # what is a segment's, and goes with it when it is closed
     WINDOW_ALTERED,
     WINDOW_ID,
 ) = range(7, 14)
-# A row of 16 columns takes two cache lines, and mostly the first is read: so all rows share half of a cache's sets.
-# Then two ranks of single beads take 1.15 times as long.
-WINDOW_COLUMNS = 18
+WINDOW_COLUMNS = 16  # a cache line
 BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = range(9)
 OWNED, FULL_GHOST, GHOST, DISTANT, VACANT = range(5)
 AT_END, BY_HISTORY, BY_THERMOSTAT = -1, -2, -3
@@ -426,7 +424,7 @@ FIELDS = {
     "found": "i8",
     "mol_own": f"i4 {OWN_COLUMNS}",
     "mol_class": f"i8 {MOL_COLUMNS - OWN_COLUMNS}",
-    "window_molecule": f"i8 {WINDOW_COLUMNS}",
+    "window_molecule": f"i4 {WINDOW_COLUMNS}",
     "timing": f"f8 {TIMING_COLUMNS}",
     "top_speed": "f8",
     "away": "f8",

@@ -162,6 +162,12 @@ def series_error_of(s, m):
 
 
 @inlined
+def row_before(s, m):
+    """Return the row of the closed segment before that in molecule row m, -1 if there is none."""
+    return np.int64(s.window_molecule[m, L.WINDOW_PREVIOUS]) if s.scalars[L.SCALAR_WINDOWED] != 0 else np.int64(-1)
+
+
+@inlined
 def is_chain_part(s, m):
     """Whether molecule row m is a part of a long chain (`chain_part`), in a sector where some are."""
     return s.chain_part[m, L.PART_CHAIN] >= 0

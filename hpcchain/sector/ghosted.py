@@ -108,7 +108,7 @@ class GhostedSector:
     @property
     def molecule_ids(self) -> np.ndarray:
         """(k,) int64 global numbers of the molecules, by row; of vacant rows those of a prototype."""
-        return self.sector.window_molecule[: self.sector.scalars[L.SCALAR_MOLECULES], L.WINDOW_ID]
+        return self.sector.window_molecule[: self.sector.scalars[L.SCALAR_MOLECULES], L.WINDOW_ID].astype(np.int64)
 
     @property
     def ownership(self) -> np.ndarray:
@@ -219,7 +219,7 @@ class GhostedSector:
         self, reference_position: np.ndarray, skin: np.ndarray, since: tuple, until: tuple
     ) -> np.ndarray:
         """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
-        violation = np.empty(len(self.molecule_ids))
+        violation = np.empty(self.sector.scalars[L.SCALAR_MOLECULES])
         skin_violation(self.sector, reference_position, skin, *since, *until, violation)
         return violation
 

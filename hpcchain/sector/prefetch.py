@@ -17,7 +17,7 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import since_start
-from hpcchain.layout.segment_bits import partner_of, series_begin, series_order
+from hpcchain.layout.segment_bits import partner_of, row_before, series_begin, series_order
 from hpcchain.sector.queue.tournament import ROW_BITS, leaf_of, parent
 from hpcchain.sector.search.list_place import cell_along, list_fraction, list_time
 
@@ -138,6 +138,9 @@ def _rows(s, m):
     prefetch_far(s.mol_own, m)
     prefetch_far(s.timing, m)
     prefetch_far(s.holder, m)
+    if s.scalars[L.SCALAR_WINDOWED] != 0:
+        prefetch_far(s.window_molecule, m)
+        prefetch_far(s.top_speed, m)
     place = leaf_of(s, m)
     for _ in range(COLD_ROWS):
         prefetch_far(s.key, place >> ROW_BITS)
@@ -276,7 +279,7 @@ def prefetch_row(s, h):
     """Prefetch row h, in which the next closed segment is kept, and what says where the one after it is."""
     if h < 0:
         return
-    after = s.window_molecule[h, L.WINDOW_PREVIOUS]
+    after = row_before(s, h)
     if after >= 0:
         prefetch(s.mol_own, after)
         prefetch(s.window_molecule, after)
@@ -297,7 +300,7 @@ def prefetch_altered(s, k):
         prefetch(s.mol_own, s.altered[later])
         prefetch(s.window_molecule, s.altered[later])
     if soon < s.scalars[L.SCALAR_ALTERED]:
-        h = s.window_molecule[s.altered[soon], L.WINDOW_PREVIOUS]
+        h = row_before(s, s.altered[soon])
         if h >= 0:
             prefetch(s.mol_own, h)
             prefetch(s.window_molecule, h)

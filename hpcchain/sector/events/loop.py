@@ -41,7 +41,7 @@ def _go_back(s, holder, partner):
         return -1
     tied = key.depth == L.REOPENS or key > key_of(s, after_r)
     s.scalars[L.SCALAR_REOPENED] += 1
-    request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
+    request_rollback(s, m, np.int64(s.window_molecule[h, L.WINDOW_NUMBER]))
     roll_back(s)
     if tied:
         s.window_molecule[m, L.WINDOW_REOPENED] += 1

@@ -22,7 +22,15 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import age, time_of_event, time_span
-from hpcchain.layout.segment_bits import is_chain_part, member_of, partner_of, radius_of, series_error_of, tied_with
+from hpcchain.layout.segment_bits import (
+    is_chain_part,
+    member_of,
+    partner_of,
+    radius_of,
+    row_before,
+    series_error_of,
+    tied_with,
+)
 from hpcchain.sector.events.members import (
     AGAIN,
     ALONE,
@@ -197,13 +205,13 @@ def _request_back(s, low, high, offset):
             m = s.segment[j, L.MOLECULE]
             h = m
             while h >= 0 and key_of(s, s.mol[h, L.MOL_FIRST]) > key:
-                h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+                h = row_before(s, h)
             if h == m or h < 0:
                 continue
             r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
             far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
             if near(s, W.bead_offset(offset, i - first), r, far):
-                request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
+                request_rollback(s, m, np.int64(s.window_molecule[h, L.WINDOW_NUMBER]))
                 requests += 1
     return requests
 

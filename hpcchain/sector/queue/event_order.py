@@ -105,13 +105,8 @@ def key_of(s, r):
     """Return the Key of the event that the segment in bead row r began with, in windows."""
     row = s.window_molecule[s.segment[r, L.MOLECULE]]
     ticks, remainder = s.starts[r, L.START_TICKS], s.starts[r, L.START_REM]
-    return Key(ticks, remainder, start_depth(s.segment, r), row[L.WINDOW_LOWER], row[L.WINDOW_HIGHER])
-
-
-@inlined
-def row_before(s, m):
-    """Return the row of the closed segment before that in molecule row m, -1 if there is none."""
-    return s.window_molecule[m, L.WINDOW_PREVIOUS] if s.scalars[L.SCALAR_WINDOWED] != 0 else np.int64(-1)
+    lower, higher = np.int64(row[L.WINDOW_LOWER]), np.int64(row[L.WINDOW_HIGHER])
+    return Key(ticks, remainder, start_depth(s.segment, r), lower, higher)
 
 
 @kernel

@@ -26,6 +26,7 @@ from hpcchain.layout.segment_bits import (
     event_depth,
     length_of,
     radius_of,
+    row_before,
     serial_of,
     series_error_of,
     series_order,
@@ -41,7 +42,6 @@ from hpcchain.sector.queue.event_order import (
     ids_of,
     is_current,
     key_of,
-    row_before,
 )
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_sweep
 from hpcchain.sector.search.flights import candidates_straight, candidates_within

@@ -16,6 +16,7 @@ from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import time_span
+from hpcchain.layout.segment_bits import row_before
 from hpcchain.sector.queue.event_order import key_of
 
 KEYS = 5  # numbers of a Key
@@ -191,7 +192,7 @@ def collect_changes(s, rows, keys):
                     keys[0, number], keys[1, number], keys[2, number] = ticks, remainder, depth
                     keys[3, number], keys[4, number] = lower, higher
                 number += 1
-            h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+            h = row_before(s, h)
     return number
 
 

@@ -36,6 +36,7 @@ from hpcchain.layout.id_table import lookup
 from hpcchain.layout.segment_bits import (
     in_contact,
     is_chain_part,
+    row_before,
     series_error_of,
     set_in_contact,
     set_order,
@@ -91,7 +92,7 @@ def _further_size(s, m):
             h = m
             while s.window_molecule[h, L.WINDOW_NUMBER] > sent:
                 total += _size(s, m) + chain_part_size(s, h, s.mol[h, L.MOL_ORDER])
-                h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+                h = row_before(s, h)
             return total
     return (s.window_molecule[m, L.WINDOW_NUMBER] - sent) * _size(s, m)
 
@@ -196,7 +197,7 @@ def pack(s, rows, lent, out):
                     write_chain_part(s, h, out, end)
             end -= size
             _write(s, h, out, end)
-            h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+            h = row_before(s, h)
     return at
 
 
@@ -332,7 +333,7 @@ def _check(s, m):
         else:
             s.window_molecule[h, L.WINDOW_MATCH] = 0
             wrong = k
-        h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+        h = row_before(s, h)
     if wrong <= s.window_molecule[m, L.WINDOW_NUMBER]:
         request_rollback(s, m, wrong - 1)
 

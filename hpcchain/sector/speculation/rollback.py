@@ -13,12 +13,15 @@ A segment of a part of a long chain begins with the present motion of the parts 
 these are: where one of them drops a segment, or is given one that begins before it, it is dropped, too.
 """
 
+import numpy as np
+
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import (
     copy_segment,
     is_chain_part,
     last_row,
+    row_before,
     series_order,
     set_order,
 )
@@ -49,7 +52,7 @@ def _save_segment(s, m):
     window_molecule = s.window_molecule
     h = _take_row(s, m)
     _copy_segment(s, m, h)
-    window_molecule[h, L.WINDOW_PREVIOUS] = window_molecule[m, L.WINDOW_PREVIOUS]
+    window_molecule[h, L.WINDOW_PREVIOUS] = row_before(s, m)
     s.top_speed[h] = top_speed_since(s, h)
     prefetch_row(s, s.free_rows[window_molecule[m, L.WINDOW_CLASS], L.SPARE_HEAD])
     window_molecule[m, L.WINDOW_PREVIOUS] = h
@@ -66,7 +69,7 @@ def _save_segment(s, m):
 @inlined
 def top_speed_since(s, m):
     """Return a bound of the speed that the fastest bead of molecule row m has had since the window began."""
-    h = s.window_molecule[m, L.WINDOW_PREVIOUS]
+    h = row_before(s, m)
     if h >= 0 and s.top_speed[h] > s.top_speed[m]:  # false where the present one is no number
         return s.top_speed[h]
     return s.top_speed[m]
@@ -77,7 +80,7 @@ def _take_row(s, m):
     """Return a free row for a closed segment of molecule m."""
     free = s.free_rows[s.window_molecule[m, L.WINDOW_CLASS]]
     h = free[L.SPARE_HEAD]
-    free[L.SPARE_HEAD] = s.window_molecule[h, L.WINDOW_PREVIOUS]
+    free[L.SPARE_HEAD] = row_before(s, h)
     free[L.SPARE_ROWS] -= 1
     if free[L.SPARE_ROWS] < free[L.SPARE_LEAST]:
         s.scalars[L.SCALAR_OUT_OF_ROWS] = 1
@@ -135,12 +138,12 @@ def _copy_extra(s, i, j, n):
 @kernel
 def restore_segment(s, m):
     """Drop molecule m's present segment and open the one before it again."""
-    h = s.window_molecule[m, L.WINDOW_PREVIOUS]
+    h = row_before(s, m)
     s.rolled_back_to[m, L.OPENED_TICKS] = s.starts[s.mol[m, L.MOL_FIRST], L.START_TICKS]
     s.rolled_back_to[m, L.OPENED_REM] = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
     _copy_segment(s, h, m)
     sweep(s, m)
-    s.window_molecule[m, L.WINDOW_PREVIOUS] = s.window_molecule[h, L.WINDOW_PREVIOUS]
+    s.window_molecule[m, L.WINDOW_PREVIOUS] = row_before(s, h)
     _release_row(s, h)
     s.window_molecule[m, L.WINDOW_SENT] = min(
         s.window_molecule[m, L.WINDOW_SENT], s.window_molecule[m, L.WINDOW_NUMBER]
@@ -165,10 +168,10 @@ def request_rollback(s, m, number):
 @kernel
 def _request(s, m, key):
     """Request that row m be set back to before all segments that begin after an event; return whether it has any."""
-    h, kept = m, s.window_molecule[m, L.WINDOW_NUMBER]
+    h, kept = m, np.int64(s.window_molecule[m, L.WINDOW_NUMBER])
     while kept > 0 and key_of(s, s.mol[h, L.MOL_FIRST]) > key:
         kept -= 1
-        h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+        h = row_before(s, h)
     if kept == s.window_molecule[m, L.WINDOW_NUMBER]:
         return False
     request_rollback(s, m, kept)
@@ -234,7 +237,7 @@ def roll_back(s):
             k += 1
             while s.window_molecule[m, L.WINDOW_NUMBER] > s.window_molecule[m, L.WINDOW_TARGET]:
                 more = True
-                window_event = s.window_molecule[m, L.WINDOW_EVENT]
+                window_event = np.int64(s.window_molecule[m, L.WINDOW_EVENT])
                 if s.stretched is not None:
                     if is_chain_part(s, m):
                         request_adjacent(s, m, 1)
@@ -262,8 +265,8 @@ def number_of_event(s, m, window_event):
     h = m
     while h >= 0 and s.window_molecule[h, L.WINDOW_NUMBER] > 0:
         if s.window_molecule[h, L.WINDOW_EVENT] == window_event:
-            return s.window_molecule[h, L.WINDOW_NUMBER]
-        h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+            return np.int64(s.window_molecule[h, L.WINDOW_NUMBER])
+        h = row_before(s, h)
     return 0
 
 
@@ -274,21 +277,21 @@ def closed_with_serial(s, m, serial):
     Returns (-1, -1) when it is not in the window.
     """
     after = m
-    h = s.window_molecule[m, L.WINDOW_PREVIOUS]
+    h = row_before(s, m)
     while h >= 0:
         if s.timing[h, L.SERIAL] == serial:
             return h, after
         after = h
-        h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+        h = row_before(s, h)
     return -1, -1
 
 
 @kernel
 def discard_history(s, m):
     """End the window for molecule m: its present segment is the next window's first."""
-    h = s.window_molecule[m, L.WINDOW_PREVIOUS]
+    h = row_before(s, m)
     while h >= 0:
-        before = s.window_molecule[h, L.WINDOW_PREVIOUS]
+        before = row_before(s, h)
         _release_row(s, h)
         h = before
     s.window_molecule[m, L.WINDOW_PREVIOUS] = -1

@@ -8,7 +8,7 @@ from hpcchain.contact.falling import fallen
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import since_start, time_span
-from hpcchain.layout.segment_bits import series_error_of
+from hpcchain.layout.segment_bits import row_before, series_error_of
 from hpcchain.sector.prefetch import prefetch_altered
 from hpcchain.sector.search.list_place import list_speed, turned
 from hpcchain.sector.speculation.rollback import discard_history, restore_segment, top_speed_since
@@ -147,7 +147,7 @@ def _farthest(s, m, reference_position, from_ticks, from_remainder, until_ticks,
                     far = here
             end_ticks = ticks
             end_remainder = remainder
-        h = s.window_molecule[h, L.WINDOW_PREVIOUS]
+        h = row_before(s, h)
     return far, begun
 
 
