@@ -433,7 +433,7 @@ def warm_up(text: str) -> None:
         engine: Any = engine_on(system, config, exchange, None)
         engine.advance(WARMUP_ON_RANKS)
         if not system.physics.steps:
-            engine.ghosts.refresh_skins(engine.now, engine.now, engine.window)
+            engine.ghosts.refresh_skins(engine.now, engine.window)
         engine.frame(WARMUP_ON_RANKS)
         if not system.physics.steps:
             engine.ghosted.window.undo()

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 MOST_PASSES = 40
 PATIENCE = 8  # passes before molecules that an event is said to depend on are fetched
-AHEAD = 12.0  # windows for which molecules get new reference positions beforehand
 DESPERATE = 6  # windows taken back in a row before every rank gets all molecules
 
 
@@ -281,9 +280,8 @@ class WindowedEngine(Recorded):
         if self._look_at_balance():
             return
         if said.next_excess > 0.0:
-            until = later(self.now, AHEAD * self.window, self.tick)
             with self.statistics.spent("rebuilding"):
-                fits = self.ghosts.refresh_skins(self.now, until, self.window)
+                fits = self.ghosts.refresh_skins(self.now, self.window)
             if not fits:
                 self.ghosts.needs.requested.clear()
                 self._rebuild_ghosts()

@@ -223,6 +223,11 @@ class GhostedSector:
         skin_violation(self.sector, reference_position, skin, *since, *until, violation)
         return violation
 
+    def leaving(self, skin: np.ndarray, time: float) -> np.ndarray:
+        """Return the rows of molecules that may be out of their skins so long after a time between windows."""
+        far = self.sector.away[: len(skin)] + self.sector.top_speed[: len(skin)] * time
+        return np.flatnonzero(~(far <= skin))  # what is not a number leaves
+
     def frame(self, ticks: float, remainder: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts of owned beads at a time, in the order of `owned_ids`."""
         own, (position, velocity, image) = self.owned_beads, self.core.frame(ticks, remainder)

@@ -260,8 +260,8 @@ class GhostManager:
         balls = Balls(position, ghosted.radius * (1.0 + ROUNDING), first, count, skin)
         self.needs.begin(ghosted, balls, {rank: ghosted.rows_of(ids) for rank, ids in needed.items()}, list(ghosts))
 
-    def refresh_skins(self, now: tuple, until: tuple, window: float) -> bool:
-        """Give new reference positions to molecules that would else be out of their skins by a time; collective.
+    def refresh_skins(self, now: tuple, window: float) -> bool:
+        """Give new reference positions to molecules that may leave their skins in windows so long; collective.
 
         Returns False, on every rank, when `rebuild_ghosts` has to be called instead.
         """
@@ -269,7 +269,7 @@ class GhostManager:
             return False
         self.skin_refreshes += 1
         self.needs.skins.window = window
-        inside, needed = self.needs.renew(self.ghosted, now, until)
+        inside, needed = self.needs.renew(self.ghosted, now, window)
         failed = not (self._send_ghosts(needed, now) and inside)
         crowd = self.needs.is_crowded(self.ghosted)
         return self.comm.maximum(np.array([float(failed), float(crowd)])).max() == 0.0

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 CROWDED = 11.0  # windows with so many more ghosts than at first as there are beads here cost as much as a new choice
+AHEAD = 12.0  # windows for which molecules get new reference positions beforehand
 ROUNDING = 1e-6
 
 
@@ -133,13 +134,13 @@ class GhostNeeds:
         out = np.flatnonzero(violation > 0.0)
         self.skins.give_more(molecule_ids[out], 1.5 * (self.balls.skin[out] + violation[out]))
 
-    def renew(self, ghosted: GhostedSector, now: tuple, until: tuple) -> tuple[bool, dict]:
-        """Give new reference positions to molecules that would else be out of their skins by a time; collective.
+    def renew(self, ghosted: GhostedSector, now: tuple, window: float) -> tuple[bool, dict]:
+        """Give new reference positions to molecules that may leave their skins in windows so long; collective.
 
         Returns whether owned ones stay within the extent and further lists fit, and rank -> rows of owned molecules
         that it now needs, too.
         """
-        leaving = np.flatnonzero(self.violation(ghosted, now, until) > 0.0)
+        leaving = ghosted.leaving(self.balls.skin, AHEAD * window)
         self._move_skins(ghosted, leaving, now)
         inside = self.around.mark(self.balls.some(leaving[ghosted.ownership[leaving] == L.OWNED]))
         near, self.distant = self._parted(ghosted, self.distant)
