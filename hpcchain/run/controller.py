@@ -109,7 +109,7 @@ class Run:
     ) -> None:
         counters = counters or {}
         self.comm = comm
-        self.mpi = comm.mpi if comm.size > 1 else None
+        self.mpi = comm.mpi
         self.config = config
         self.folder = Path(folder)
         self.signals = signals

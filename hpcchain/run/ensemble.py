@@ -55,7 +55,6 @@ from hpcchain.run.failures import describe, one_line
 from hpcchain.run.folder import write_input
 from hpcchain.run.guards.memory import extent_of, require_memory
 from hpcchain.run.starts.preconditions import require_same_physics
-from hpcchain.run.starts.starting import mpi_of
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -313,10 +312,10 @@ def carry(plan: Plan, folder: Path, world: Single | World, signals: Signals, lim
     if plan.largest is None:
         return table.finish() if world.rank == 0 else EXIT_DONE
     way = "start fewer ranks on each node, or give each run more (--ranks-per-run)"
-    require_memory(plan.largest, world, mpi_of(world), str(folder), way, ranks=plan.ranks)
+    require_memory(plan.largest, world, str(folder), way, ranks=plan.ranks)
     groups, turns = Groups(world, plan.ranks, len(plan.left), table.take), Turns(folder / TURNS, len(plan.left))
     log_groups(groups, plan)
-    root_does(mpi_of(world), folder, "making a folder", turns.open)
+    root_does(world.mpi, folder, "making a folder", turns.open)
 
     def listen(own: Signals) -> None:
         groups.listen(own)
@@ -330,7 +329,7 @@ def carry(plan: Plan, folder: Path, world: Single | World, signals: Signals, lim
     signals.listen = listen
     try:
         while groups.number is not None:
-            turn = root_does(mpi_of(groups.comm), folder, "taking a run", lambda: next_turn(turns, signals, limit))
+            turn = root_does(groups.comm.mpi, folder, "taking a run", lambda: next_turn(turns, signals, limit))
             if turn is None or carried(plan, plan.left[turn], folder, groups, action) in (EXIT_RESUBMIT, None):
                 break
         return groups.end(signals, finish, table.write_if_due)

@@ -18,6 +18,7 @@ from hpcchain.io.output.lineage import PARTS
 from hpcchain.io.output.parts import PartWriter, counts_in, seal_in
 from hpcchain.io.output.recoverable_output import Inventory
 from hpcchain.io.output.trajectory import ORIENTATION, SPIN, Lasting
+from hpcchain.parallel.agreement import is_parallel
 from hpcchain.parallel.slabs import slab
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Recorder:
 
     def abort(self) -> None:
         """Give up the part, if one is open, after a failure; on several ranks it is left for the next run to remove."""
-        if self._part is not None and self._comm is None:
+        if self._part is not None and not is_parallel(self._comm):
             with suppress(HpcchainError, OSError, RuntimeError):
                 self._part.abort()
 

@@ -133,11 +133,6 @@ def warn(config: Config, mpi: Communicator | None, begin: float = 0.0) -> None:
         LOG.warning("%s: %s", config.source, line)
 
 
-def mpi_of(comm: Single | World | None) -> Communicator | None:
-    """Return the communicator for parallel files, or None for one rank."""
-    return comm.mpi if comm is not None and comm.size > 1 else None
-
-
 def with_end(config: Config, until: float | None) -> Config:
     """Return the input with another end time, if one is given, which must be a whole number of steps where there are.
 
