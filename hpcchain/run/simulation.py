@@ -288,7 +288,7 @@ class Simulation:
         slabs = in_slabs(run.comm, run.system, run.engine, self.time, False, True)
         sums = sums_of(run.observables, slabs, run.comm.mpi)
         self._totals.gather()
-        return run.comm.bcast(run.observables.measure(sums, self.time - self._begin, **self._totals.interval))
+        return run.comm.bcast(run.observables.measure(sums, self.time - self._begin, self._totals.interval))
 
     def _frame(self) -> Frame:
         run = self._run
