@@ -196,7 +196,7 @@ def _part(path: Path | str) -> dict[str, object]:
 
 def _growth(path: Path | str) -> dict[str, object]:
     state, _ = read_growth(Path(path))
-    return {"beads": len(state.position), "grown to": f"{state.numbers['size']:.6g} of full size"}
+    return {"beads": len(state.position), "grown to": f"{state.size:.6g} of full size"}
 
 
 def _provenance(path: Path | str) -> dict[str, object]:

@@ -184,7 +184,7 @@ def test_growth_of_another_input_or_a_damaged_file_is_not_gone_on_with(melt, tmp
 def test_growth_is_kept_now_and_then(melt, tmp_path):
     config, path = load_config(melt, ["output.checkpoint_wall_minutes=1e-9"]), tmp_path / "growth.h5"
     grown_system(config, keep=GrowthFile(path, config, None))
-    assert read_growth(path)[0].numbers["slice"] == read_growth(path)[0].numbers["slices"]
+    assert read_growth(path)[0].slice == read_growth(path)[0].slices
 
 
 def test_a_file_of_growth_next_to_a_start_is_removed(melt, tmp_path):
