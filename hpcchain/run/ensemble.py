@@ -209,7 +209,7 @@ def seconds(config: Config, ranks: int) -> float:
     if not works:  # only its start file says it
         return config.run.end_time
     work, kinds = works[-1], config.molecules
-    used = ranks_of_work(work, config, ranks, config.steps is not None)
+    used = ranks_of_work(work, config.run.sectors, ranks, config.steps is not None)
     if config.steps is not None:
         return 1e-6 * work.beads / used * config.run.end_time / config.steps.step
     packed, beads = min(bead_volume(kinds) / math.prod(config.box.size), DENSEST), max(config.beads, 1)
