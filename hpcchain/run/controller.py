@@ -283,7 +283,7 @@ class Run:
         if any(PROPAGATORS[physics.propagator].stepped for physics in self.system.physics.every()):
             windows = windows | solving(self.totals.solved)
         row = self.comm.bcast(self._measure(sums))
-        self.recorder.report(self.time, row)
+        self.recorder.part.report(row, self.time)
         kept, kinetic = kept_energy(row), row["kinetic_energy"]
         self.energy.reference = kept if self.energy.reference is None else self.energy.reference
         with together(self.mpi, self.folder / LOG_NAME, "writing"):
@@ -317,7 +317,7 @@ class Run:
 
     def _drain_events(self) -> None:
         if self.config.output.events:
-            self.recorder.events(self.engine.drain_events())
+            self.recorder.part.events(self.engine.drain_events())
 
     def _checkpoint(self) -> None:
         """Close the part, then write a checkpoint that counts it."""
@@ -422,8 +422,7 @@ class Run:
 
     def _results(self) -> list[str]:
         """Return the names of the output files."""
-        kinds = FILES if self.config.output.events else [kind for kind in FILES if kind != "events"]
-        return [f"{kind}.h5" for kind in kinds]
+        return [f"{kind}.h5" for kind in FILES if kind != "events" or self.config.output.events]
 
     def _complete(self) -> None:
         with self.timers.phase("output files"):
