@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.config import load_config
-from hpcchain.config.override import read_value
+from hpcchain.config.override import read_settings
 from hpcchain.config.packing import bead_volume
 from hpcchain.errors import EXIT_DONE, EXIT_INTERNAL, EXIT_RESUBMIT, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.store import list_checkpoints
@@ -163,15 +163,10 @@ def earlier_row(folder: Path, known: Sequence[Row], run: Combination) -> Row:
                 f"{folder / NAME}: its runs vary {', '.join(row.settings)}, not {', '.join(keys)}; choose another "
                 "--output"
             )
-    same = [row for row in known if values_of(row.settings) == values_of(run.settings)]
+    same = [row for row in known if read_settings(row.settings) == read_settings(run.settings)]
     if not same and run.name in (row.run for row in known):
         raise ConfigError(f"{folder / run.name}: is a run with other values already; choose another --output")
     return same[0] if same else Row(run.name, run.settings)
-
-
-def values_of(settings: dict[str, str]) -> list[object]:
-    """Return what keys' texts stand for: .5 and 0.5 are one value."""
-    return [read_value(text, f"{key}={text}") for key, text in settings.items()]
 
 
 def require_unchanged(folder: Path, config: Config) -> None:

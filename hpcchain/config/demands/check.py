@@ -25,6 +25,7 @@ from hpcchain.config.demands.stepping import check_stable, check_stepping
 from hpcchain.config.demands.units import check_units, thermal_square
 from hpcchain.config.keys.key import MOST_BEADS, numbered, required
 from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
+from hpcchain.config.packing import cubes
 from hpcchain.config.sizes import OF_START, in_tables
 from hpcchain.errors import ConfigError
 from hpcchain.model.physics.constants import WallConstants
@@ -373,13 +374,10 @@ def filled(kind: MoleculeSection) -> float:
     fused = is_fused(kind)
     if kind.is_line and (listed or fused):
         return np.pi / 6.0 * float(np.sum(np.power(apart_on_rod(kind), 3)))
-    cubes = np.power(kind.diameter, 3)
+    largest, total = np.pi / 6.0 * float(np.max(np.power(kind.diameter, 3))), np.pi / 6.0 * cubes(kind)
     if not kind.self_contact and not kind.is_line:
-        return np.pi / 6.0 * float(np.max(cubes))
-    total = float(np.sum(cubes)) if isinstance(kind.diameter, tuple) else kind.beads * float(cubes)
-    if fused:
-        return max(np.pi / 6.0 * float(np.max(cubes)), np.pi / 6.0 * total - shared(kind))
-    return np.pi / 6.0 * total
+        return largest
+    return max(largest, total - shared(kind)) if fused else total
 
 
 def is_fused(kind: MoleculeSection) -> bool:

@@ -117,8 +117,9 @@ def grown_system(
     topology, one = composition.whole(), composition.prototypes
     like_others = replace(one, flexible=np.zeros_like(one.flexible), soft=np.zeros_like(one.soft))
     grown = replace(composition, prototypes=like_others)  # beads that potentials hold are grown like all others
-    directors = checked(build_directors(config), composition, None if comm is None else comm.mpi, config.source)
-    growth = Growth(config, box, grown, progress, pause, comm or Single(), keep)
+    comm = comm or Single()
+    directors = checked(build_directors(config), composition, comm.mpi, config.source)
+    growth = Growth(config, box, grown, progress, pause, comm, keep)
     position = growth.positions() if places is None else growth.from_places(places)
     temperature, seed = config.initial.temperature, config.initial.seed
     velocity = moved_along(config, maxwell(topology, position, temperature, seed))

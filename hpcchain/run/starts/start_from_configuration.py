@@ -64,6 +64,11 @@ class Source(NamedTuple):
     bond_length: float | None = None
     tolerance: float | None = None
 
+    @property
+    def rounding(self) -> float:
+        """The tolerance, or by how much bonds differ for the digits of the format."""
+        return ROUNDED.get(format_of(self.path, self.fmt), SINGLE) if self.tolerance is None else self.tolerance
+
 
 class Found(NamedTuple):
     """An input with an explicit start, the file that this is from, and what it calls the beads."""
@@ -132,9 +137,7 @@ def of_own_molecules(
     box = box_of(name, table)
     beads.make_whole(box)
     require_bonds(beads, box)
-    tolerance = source.tolerance
-    if tolerance is None and source.bond_length is None:
-        tolerance = ROUNDED.get(format_of(source.path, source.fmt), SINGLE)
+    tolerance = source.tolerance if source.bond_length is not None else source.rounding
     beads.set_lengths(source.bond_length, tolerance, of_all.get("rigid") is not False)
     beads, sequence = beads.sorted_by_molecule()
     if np.any(np.diff(sequence) != 1):
@@ -196,11 +199,8 @@ def of_given_molecules(
     rows = np.lexsort(np.sort(topology.bonds, axis=1).T[::-1])  # as the beads have their bonds
     length = np.where(topology.rigid, topology.bond_length, np.nan)[rows]
     beads.make_whole(box_of(name, table), length)
-    wanted = source.tolerance
-    if wanted is None:
-        wanted = ROUNDED.get(format_of(source.path, source.fmt), SINGLE)
-    beads.set_lengths(None, wanted)
-    beads.require_near(length, wanted)
+    beads.set_lengths(None, source.rounding)
+    beads.require_near(length, source.rounding)
     return Found(beads.on_bonds(config), str(source.path), beads.names)
 
 

@@ -162,7 +162,7 @@ def require_walls_apart(config: Config, until: float) -> None:
 def start_system(
     config: Config,
     signals: Signals,
-    comm: Single | World | None = None,
+    comm: Single | World,
     limit: WallLimit | None = None,
     keep: GrowthFile | None = None,
     places: NDArray[np.float64] | None = None,
@@ -178,7 +178,7 @@ def start_system(
     if method == "file":
         return with_spins(system_from_file(config, comm), config)
     LOG.info("growing the initial configuration")
-    progress = Progress("growing the start: size", None, 1.0, 0 if comm is None else comm.rank)
+    progress = Progress("growing the start: size", None, 1.0, comm.rank)
     try:
         grown = grown_system(
             config, progress.look, lambda: signals.stop or (limit is not None and limit.near()), comm, keep, places
