@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from hpcchain.config import load_config
 from hpcchain.config.demands.cautions import cautions
-from hpcchain.config.enlarge import enlarged
 from hpcchain.config.load import read_table
 from hpcchain.config.override import apply
 from hpcchain.config.vary import Combination, combinations
@@ -52,7 +51,7 @@ from hpcchain.run.starts.preconditions import (
     require_same_physics,
     require_time_left,
 )
-from hpcchain.run.starts.replicate import write_copies
+from hpcchain.run.starts.replicate import enlarged, write_copies
 from hpcchain.run.starts.start_from_configuration import found_in, run_input, started_from
 from hpcchain.run.starts.starting import (
     own_potentials,

@@ -205,7 +205,7 @@ def list_bytes(config: Config) -> float:
         ranges = [potential.range for potential in physics.steps.potentials]
         farthest = max([*ranges, *one.diameter[~one.soft].tolist()], default=0.0)
         mean = float(np.sum(copies * one.diameter)) / composition.beads
-        list_radius = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # `skin_for`, whose module has kernels
+        list_radius = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # as `steps.skin`, which has kernels
         return 4.0 * min(SPARE_SOFT * close * list_radius**3, composition.beads) if farthest else 0.0
     within = max((one.distances[-1] for one in physics.extended.potentials), default=0.0)
     inside = BYTES_INSIDE * min(LONGEST * close * within**3, composition.beads)
