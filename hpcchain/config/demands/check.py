@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.demands.contacts import along, check_contact, inwards
+from hpcchain.config.demands.contacts import along, check_contact, inwards, largest_diameter
 from hpcchain.config.demands.molecules import (
     MOST_FILLED,
     apart_in_body,
@@ -33,7 +33,7 @@ from hpcchain.model.physics.walls import NOT_GIVEN, volume_within
 from hpcchain.propagators.catalogue import PROPAGATORS, ROD_PROPAGATORS, SPHERE_PROPAGATORS, solver_for
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import BoxSection, Config, MoleculeSection, PropagatorSection, WallSection
+    from hpcchain.config.keys.sections import Config, MoleculeSection, PropagatorSection, WallSection
 
 
 # The densest packing of equal spheres, and what growing diameters still reaches in reasonable time.
@@ -111,7 +111,7 @@ def check_all(config: Config) -> None:
         check_acting(config)
     check_velocities(config)
     check_masses(config)
-    check_box(config.box, config.molecules)
+    check_box(config)
     check_packing(config)
     check_shell(config)
     check_temperature(config)
@@ -245,10 +245,9 @@ def check_ring(kind: MoleculeSection, where: str) -> None:
         )
 
 
-def check_box(box: BoxSection, kinds: Sequence[MoleculeSection]) -> None:
+def check_box(config: Config) -> None:
     """Check that the box is large enough for the largest bead along every axis, and near enough to zero."""
-    largest = max(float(np.max(kind.diameter)) for kind in kinds)
-    smallest = smallest_diameter(kinds)
+    box, largest, smallest = config.box, largest_diameter(config), smallest_diameter(config.molecules)
     for axis, (size, origin, boundary) in enumerate(zip(box.size, box.origin, box.boundary, strict=True)):
         if boundary == "periodic" and size < 3.0 * largest * (1.0 - ROUNDING):
             raise Wrong(

@@ -288,7 +288,7 @@ def open_frames(output: RunOutput) -> Iterator[Frames]:
     """
     head = output.joined.get("trajectory")
     with ExitStack() as stack:
-        fixed = read_trajectory(head.path, checked=False) if head else beads_of(output)
+        fixed = read_trajectory(head.path) if head else beads_of(output)
         yield Frames(pieces_of(output, stack), fixed)
 
 
