@@ -224,10 +224,10 @@ def test_beads_that_jam_with_room_are_at_last_placed_so_large_that_bonds_do_not_
     assert crossing_size(build_composition(config).whole()) == pytest.approx(0.5**0.5)
     grown = Growth.grown
 
-    def jammed(self, stage, *arrays):
-        if stage.placed < 0.7:
+    def jammed(self, state):
+        if state.placed < 0.7:
             raise Jammed("jammed", size)
-        return grown(self, stage, *arrays)
+        return grown(self, state)
 
     monkeypatch.setattr(Growth, "grown", jammed)
     caplog.set_level(logging.INFO, "hpcchain.run")
@@ -237,8 +237,8 @@ def test_beads_that_jam_with_room_are_at_last_placed_so_large_that_bonds_do_not_
 
 
 def test_beads_that_jam_without_room_are_not_placed_once_more(melt, caplog, monkeypatch):
-    def jammed(self, stage, *_):
-        raise Jammed(f"jammed, placed at {stage.placed}", 1.0)
+    def jammed(self, state):
+        raise Jammed(f"jammed, placed at {state.placed}", 1.0)
 
     monkeypatch.setattr(Growth, "grown", jammed)
     monkeypatch.setattr(growth, "LOOSEST_JAM", 0.29)
