@@ -70,7 +70,8 @@ class RunLog:
             **(windows or {}),
         }
         if self._path is not None:
-            plain.appended(self._path, json.dumps(clean(row)) + "\n")
+            with plain.appending(self._path) as file:
+                file.write(json.dumps(clean(row)) + "\n")
         return f"events {events}  {rate:.3g} events/s  energy error {error:.1e}"
 
     def _rate(self, events: int) -> Any:

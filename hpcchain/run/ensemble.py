@@ -15,7 +15,6 @@ import gc
 import heapq
 import logging
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -412,7 +411,7 @@ def logged_to(path: Path, run: str) -> Iterator[None]:
     What is said of the ensemble itself, and of compiling, goes to the console as ever.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    stream = os.fdopen(plain.handle_of(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8")
+    stream = plain.appending(path)
     file, consoles, level = logging.StreamHandler(stream), list(PROGRAM.handlers), PROGRAM.level
     file.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
     file.addFilter(lambda record: record.name != LOG.name)

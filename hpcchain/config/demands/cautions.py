@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hpcchain.config.demands.potentials import pairs_that_are_none
-from hpcchain.config.demands.stepping import too_hot
+from hpcchain.config.demands.stepping import OUTPUTS, too_hot
 from hpcchain.config.keys.key import numbered
 from hpcchain.config.write import value_text
 from hpcchain.machine import size
@@ -18,7 +18,6 @@ MANY = 1_000_000 * (1.0 - 1e-9)  # the last bits of a quotient do not count
 FRAME_BYTES_PER_BEAD = 3 * (8 + 8 + 8)
 ORIENTATION_BYTES_PER_BEAD = 4 * 8
 SPIN_BYTES_PER_BEAD = 3 * 8
-OUTPUTS = {"frame_every": "frames", "report_every": "reports", "checkpoint_every": "checkpoints"}
 
 
 def cautions(config: Config, begin: float = 0.0) -> list[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection, PotentialSection, StepsSection
 
 
-WHOLE = ("frame_every", "report_every", "checkpoint_every")
+OUTPUTS = {"frame_every": "frames", "report_every": "reports", "checkpoint_every": "checkpoints"}
 
 MIDPOINT = 7.0**0.5
 """Step in units of 2 / omega from which on a linear force q times too strong, q = (step omega / 2)^2, settles nowhere:
@@ -66,7 +66,7 @@ def check_stepping(config: Config) -> None:
         )
     if steps.integrator == "contact":
         check_contact_dynamics(config)
-    for key in WHOLE:
+    for key in OUTPUTS:
         require_whole(f"output.{key}", getattr(config.output, key), steps.step)
     require_whole("run.end_time", config.run.end_time, steps.step)
     check_potentials(config, steps)
