@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpcchain.cli.options import add_command, finite_time, number_in
+from hpcchain.cli.options import Parser, add_command, finite_time, number_in
 from hpcchain.errors import UsageError
 from hpcchain.observe.timers import aligned
 
@@ -56,17 +56,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
         nargs="+",
         help="runs' output directories, finished or not, or output files; an ensemble's directory stands for its runs",
     )
-    parser.add_argument(
-        "--over",
-        metavar="KEY",
-        help="take runs whose inputs differ in this key alone, such as initial.seed, together: means over them, errors "
-        "by their scatter, in tables over the other keys that vary; with --plot also pictures over one of these",
-    )
-    parser.add_argument(
-        "--against",
-        metavar="KEY",
-        help="with --over and --plot: the key along the axis (default: the first of numbers)",
-    )
+    add_over(parser)
     parser.add_argument(
         "--from",
         dest="start",
@@ -112,6 +102,21 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
         "--plot-as", choices=["png", "pdf"], help="format of the pictures (default: png; with --figure pdf)"
     )
     parser.add_argument("--output", metavar="DIR", help="where pictures go (default: the first run's directory)")
+
+
+def add_over(parser: Parser) -> None:
+    """Add --over and --against to a parser."""
+    parser.add_argument(
+        "--over",
+        metavar="KEY",
+        help="take runs whose inputs differ in this key alone, such as initial.seed, together: means over them, errors "
+        "by their scatter, in tables over the other keys that vary; with --plot also pictures over one of these",
+    )
+    parser.add_argument(
+        "--against",
+        metavar="KEY",
+        help="with --over and --plot: the key along the axis (default: the first of numbers)",
+    )
 
 
 def names(text: str) -> tuple[str, ...]:
