@@ -285,11 +285,10 @@ class Results:
                 "killed; 'hpcchain resume' finishes it"
             )
         names = np.array(found.names, dtype=object)[found.species]
-        molecules, residue = np.unique(found.molecule, return_inverse=True)
+        molecules, first, residue = np.unique(found.molecule, return_index=True, return_inverse=True)
         universe = analysis.Universe.empty(
             len(found.mass), len(molecules), atom_resindex=residue.reshape(-1), trajectory=True, velocities=True
         )
-        first = np.unique(residue, return_index=True)[1]
         for attribute, values in (
             ("ids", np.arange(1, len(names) + 1)),
             ("names", names),

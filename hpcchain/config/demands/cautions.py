@@ -87,14 +87,9 @@ def steps(config: Config) -> list[tuple[str, float]]:
     """
     if config.steps is not None:
         return [("steps.step", config.steps.step)]
-    found = []
-    moving = [(index, kind) for index, kind in enumerate(config.molecules) if kind.beads > 1 or kind.directors]
-    if config.propagator.step and any(kind.propagator is None for _, kind in moving):
-        found.append(("propagator.step", config.propagator.step))
-    for index, kind in moving:
-        if kind.propagator is not None and kind.propagator.step:
-            found.append((f"molecule[{index}].propagator.step", kind.propagator.step))
-    return found
+    moving = [(where, kind) for where, kind in numbered(config.molecules) if kind.beads > 1 or kind.directors]
+    used = ["propagator" if kind.propagator is None else f"{where}.propagator" for where, kind in moving]
+    return [(f"{where}.step", one.step) for where, one in config.propagators if where in used and one.step]
 
 
 def frame_bytes(config: Config, beads: int) -> int:
