@@ -188,12 +188,12 @@ def check_rows(kind: MoleculeSection, where: str, method: str) -> None:
 
 def check_velocities(config: Config) -> None:
     """Check that all kinds have velocities or none, as a temperature is that of all, and that there can be one."""
-    without = [index for index, kind in enumerate(config.molecules) if kind.velocities is None]
+    without = [where for where, kind in numbered(config.molecules) if kind.velocities is None]
     if without and config.beads == 1 and config.initial.method != "file":
         raise Wrong(NO_TEMPERATURE)
     if 0 < len(without) < len(config.molecules):
         raise Wrong(
-            f"molecule[{without[0]}].velocities: is missing, and other kinds have theirs; give all kinds "
+            f"{without[0]}.velocities: is missing, and other kinds have theirs; give all kinds "
             "velocities, or none, and they are drawn at initial.temperature"
         )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.keys.key import required
+from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.schema import read_sections
 from hpcchain.config.keys.sections import MoleculeSection
 from hpcchain.config.keys.values import Wrong, shown
@@ -176,7 +176,7 @@ def of_given_molecules(
 ) -> Found:
     """Return what `found_in` does where the input's [[molecule]] tables say what molecules are."""
     try:
-        sections = [finish(kind, f"molecule[{i}]") for i, kind in enumerate(read_sections(MoleculeSection, kinds))]
+        sections = [finish(kind, where) for where, kind in numbered(read_sections(MoleculeSection, kinds))]
     except Wrong as wrong:
         raise ConfigError(f"{name}: {wrong}") from None
     if source.bond_length is not None:
