@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from hpcchain.config import load_config
 from hpcchain.config.demands.cautions import cautions
-from hpcchain.config.enlarge import enlarged
 from hpcchain.config.load import read_table
 from hpcchain.config.override import apply
 from hpcchain.config.vary import Combination, combinations
@@ -52,10 +51,9 @@ from hpcchain.run.starts.preconditions import (
     require_same_physics,
     require_time_left,
 )
-from hpcchain.run.starts.replicate import write_copies
+from hpcchain.run.starts.replicate import enlarged, write_copies
 from hpcchain.run.starts.start_from_configuration import found_in, run_input, started_from
 from hpcchain.run.starts.starting import (
-    mpi_of,
     own_potentials,
     read_input,
     require_own_potentials,
@@ -114,7 +112,7 @@ def run(
         Run potentials' files that other users could have changed.
     """
     limit, comm = WallLimit(wall_limit), comm or Single()
-    mpi = mpi_of(comm)
+    mpi = comm.mpi
     require_parallel(mpi)
     config = with_end(read_input(path, overrides, mpi, trust_code), until)
     warn(config, mpi)
@@ -124,13 +122,13 @@ def run(
 
 def run_in(folder: Path, config: Config, goes_on: bool, comm: Single | World, limit: WallLimit, silence: float) -> int:
     """Run an input in a folder, or go on where it has a checkpoint, if that is wanted; return the exit code."""
-    mpi = mpi_of(comm)
+    mpi = comm.mpi
     with Signals() as signals, FolderLock(folder, mpi), Watchdog(comm, folder, silence), CompilingNotice():
         if goes_on:
             earlier = output_in(folder, mpi)
             found = newest(folder, earlier, mpi)
             if found is not None:
-                require_memory_to_resume(found, comm, mpi)
+                require_memory_to_resume(found, comm)
                 checkpoint = timed_read(found, mpi, limit)
                 require_same_physics(config, checkpoint.config, found)
                 return continued(checkpoint, found, config, folder, earlier, signals, comm, limit)
@@ -177,7 +175,7 @@ def run_many(
         runs.extend((one, combined(one, table, str(path), until)) for one in wanted)
         return Path(output if output is not None else runs[0][1].output.directory)
 
-    folder = on_root(mpi_of(comm), read)
+    folder = on_root(comm.mpi, read)
     return run_all(folder, lambda: runs, comm, limit, silence, trust_code, ranks_per_run)
 
 
@@ -211,7 +209,7 @@ def run_all(
     comm, limit, silence, trust_code, ranks_per_run :
         As for `run_many`.
     """
-    mpi = mpi_of(comm)
+    mpi = comm.mpi
 
     def plan() -> ensemble.Plan:
         runs = wanted()
@@ -221,14 +219,12 @@ def run_all(
         return found
 
     def one(path: Path, group: Single | World) -> int:
-        own = mpi_of(group)
-
         def read() -> Config:
             config = load_config(path / INPUT, stored=True)
             try_steps(config, trust_code, path / INPUT)
             return config
 
-        return run_in(path, on_root(own, read), True, group, limit, silence)
+        return run_in(path, on_root(group.mpi, read), True, group, limit, silence)
 
     with Signals() as signals, FolderLock(folder, mpi):
         planned = root_does(mpi, folder, "planning its runs", plan)
@@ -268,7 +264,7 @@ def resume(
         As for `run_many`.
     """
     limit, comm = WallLimit(wall_limit), comm or Single()
-    source, mpi = Path(source), mpi_of(comm)
+    source, mpi = Path(source), comm.mpi
     require_exists(source, mpi)
     if root_does(mpi, source, "looking at it", lambda: is_ensemble(source)):
         if output is not None:
@@ -294,7 +290,7 @@ def resume(
             return complete(with_end(growing, until), folder, comm, signals, limit)
         earlier = output_in(home, mpi)
         path = newest(source, earlier, mpi, required=True) if is_run else source
-        require_memory_to_resume(path, comm, mpi)
+        require_memory_to_resume(path, comm)
         checkpoint = timed_read(path, mpi, limit)
         config = with_end(checkpoint.config, until)
         require_time_left(config, checkpoint, path)
@@ -347,12 +343,12 @@ def build(
         How many along each axis; their Config is that of a run that begins with them.
     """
     comm = comm or Single()
-    mpi = mpi_of(comm)
+    mpi = comm.mpi
     require_parallel(mpi)
     config = read_input(path, overrides, mpi, trust_code)
     large = config if copies is None else enlarged(config, copies, out)
     require_free(out, config, mpi)
-    require_memory_for(config, comm, mpi)
+    require_memory_for(config, comm)
     growth = GrowthFile(f"{out}.{GROWTH}", config, mpi)
     with Signals() as signals, CompilingNotice():
         system = start_system(config, signals, comm, keep=growth)
@@ -394,7 +390,7 @@ def build_from(
         As for `run`.
     """
     comm = comm or Single()
-    mpi = mpi_of(comm)
+    mpi = comm.mpi
     require_parallel(mpi)
 
     def read() -> Found:
@@ -409,7 +405,7 @@ def build_from(
     found = on_root(mpi, read)
     config = found.config
     require_free(out, config, mpi)
-    require_memory_for(config, comm, mpi)
+    require_memory_for(config, comm)
     large = run_input(config, out)
     with Signals() as signals, CompilingNotice():
         system = started_from(found, grow, signals, comm)
@@ -480,7 +476,7 @@ def continued(
     limit: WallLimit,
 ) -> int:
     """Continue a run from a checkpoint in its directory, which has this output; return the exit code."""
-    mpi = mpi_of(comm)
+    mpi = comm.mpi
     require_time_left(config, checkpoint, path)
     counters = checkpoint.counters | counted_on(output, checkpoint, path, folder)
     require_reported(output, counters, path, mpi)

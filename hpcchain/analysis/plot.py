@@ -15,6 +15,7 @@ import numpy as np
 
 from hpcchain.analysis.statistics import NO_CHANGE
 from hpcchain.errors import UsageError
+from hpcchain.io.tools.configurations import library
 
 if TYPE_CHECKING:
     from hpcchain.analysis.tables import Curve, Report, Value
@@ -118,15 +119,13 @@ def grid(count: int, more: float = 0.0) -> tuple[Any, list]:
 
 def drawing(width: float = COLUMN, height: float = HEIGHT) -> Any:
     """Return a new matplotlib figure that needs no screen, in STYLE [inches]; raises UsageError without matplotlib."""
-    try:
-        from matplotlib import rcParams
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError("--plot needs matplotlib, which is not installed: pip install 'hpcchain[plot]'") from error
+    canvas = library("matplotlib.backends.backend_agg", "--plot", "plot").FigureCanvasAgg
+    from matplotlib import rcParams
+    from matplotlib.figure import Figure
+
     rcParams.update(STYLE)  # of this process, which draws nothing else
     figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
+    canvas(figure)
     return figure
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from hpcchain.analysis.tables import Curve, Report, Value
 from hpcchain.config.load import load_config
-from hpcchain.config.override import read_value
+from hpcchain.config.override import read_settings
 from hpcchain.config.packing import EITHER
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.output.lineage import INPUT
@@ -84,8 +84,7 @@ def settings_of(runs: Sequence[Path | str]) -> list[Settings]:
     if len(homes) == 1 and is_ensemble(home := homes.pop()):
         rows = {row.run: row.settings for row in read_runs(home)}
         if all(folder.resolve().name in rows for folder in folders):
-            given = [rows[folder.resolve().name] for folder in folders]
-            return [{key: read_value(text, f"{key}={text}") for key, text in one.items()} for one in given]
+            return [read_settings(rows[folder.resolve().name]) for folder in folders]
     return [input_of(folder) for folder in folders]
 
 

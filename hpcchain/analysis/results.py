@@ -17,7 +17,7 @@ from hpcchain.analysis.study import Wanted, evenly_spaced, study
 from hpcchain.analysis.tables import Curve, Report, Value
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.output.events import EVENT, sorted_rows
-from hpcchain.io.output.lineage import PARTS
+from hpcchain.io.output.lineage import FILE_NAMES, PARTS
 from hpcchain.io.output.parts import list_parts
 from hpcchain.io.output.run_output import (
     Series,
@@ -33,8 +33,6 @@ from hpcchain.io.tools.configurations import library
 if TYPE_CHECKING:
     from hpcchain.io.output.recoverable_output import RunOutput
     from hpcchain.io.output.run_output import Frame
-
-FILES = ("trajectory.h5", "observables.h5", "events.h5")
 
 
 @dataclass(frozen=True)
@@ -202,9 +200,9 @@ class Results:
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         folder = Path(folder)
-        self.folder = folder.parent if folder.name in FILES else folder
+        self.folder = folder.parent if folder.name in FILE_NAMES else folder
         if not has_output(self.folder):
-            raise DataError(f"{folder}: holds none of {', '.join(FILES)}; name a run's output directory")
+            raise DataError(f"{folder}: holds none of {', '.join(FILE_NAMES)}; name a run's output directory")
 
     def __repr__(self) -> str:
         there = [path.name for path in joined_files(self.folder)]
@@ -287,11 +285,10 @@ class Results:
                 "killed; 'hpcchain resume' finishes it"
             )
         names = np.array(found.names, dtype=object)[found.species]
-        molecules, residue = np.unique(found.molecule, return_inverse=True)
+        molecules, first, residue = np.unique(found.molecule, return_index=True, return_inverse=True)
         universe = analysis.Universe.empty(
             len(found.mass), len(molecules), atom_resindex=residue.reshape(-1), trajectory=True, velocities=True
         )
-        first = np.unique(residue, return_index=True)[1]
         for attribute, values in (
             ("ids", np.arange(1, len(names) + 1)),
             ("names", names),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -119,6 +119,15 @@ class Wanted:
                 raise UsageError(f"{name!r} is no figure: choose of {', '.join(catalogue.FIGURES)}")
 
 
+class Sample(NamedTuple):
+    """Frames of a run, the numbers of those that are analysed, kinds of molecules, and ranks that share the work."""
+
+    frames: Frames
+    chosen: np.ndarray
+    kinds: list[Kind]
+    comm: Communicator | None
+
+
 def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) -> Report:
     """Return the Report of a run: its folder, finished or not, or one of its output files; collective.
 
@@ -155,12 +164,12 @@ def study(source: Path | str, wanted: Wanted, comm: Communicator | None = None) 
             report.frames = len(chosen)
             if len(chosen):
                 report.times = float(frames.time[chosen[0]]), float(frames.time[chosen[-1]])
-            static(report, wanted, frames, chosen, kinds, comm)
-            motion(report, wanted, frames, chosen, kinds, comm)
-            memory = longest_memory(report, wanted, frames, chosen, kinds, comm)
-            fluxes(report, wanted, frames, kinds, memory)
+            sample = Sample(frames, chosen, kinds, comm)
+            static(report, wanted, sample)
+            motion(report, wanted, sample)
+            fluxes(report, wanted, sample)
             contacts(report, wanted, output, kinds, comm)
-            contact_places(report, wanted, output, frames, chosen, kinds, comm)
+            contact_places(report, wanted, output, sample)
     refuse_missing(report, wanted)
     return report
 
@@ -260,10 +269,9 @@ def collisional(report: Report) -> np.ndarray | None:
     return value[(time >= report.start) & np.isfinite(value).all(axis=(1, 2))]
 
 
-def static(
-    report: Report, wanted: Wanted, frames: Frames, chosen: np.ndarray, kinds: list[Kind], comm: Communicator | None
-) -> None:
+def static(report: Report, wanted: Wanted, sample: Sample) -> None:
     """Add the figures of single frames."""
+    frames, chosen, kinds, comm = sample
     tensor, names = collisional(report), list(filter(wanted.has, catalogue.STATIC))
     if not len(chosen):
         report.left_out |= dict.fromkeys(names, "no frame is left")
@@ -309,11 +317,10 @@ def added(total: Sums | None, block: int, blocks: int, sums: np.ndarray, count: 
     return total
 
 
-def motion(
-    report: Report, wanted: Wanted, frames: Frames, chosen: np.ndarray, kinds: list[Kind], comm: Communicator | None
-) -> None:
+def motion(report: Report, wanted: Wanted, sample: Sample) -> None:
     """Add the figures of motion; they need frames at even distances."""
-    even = evenly_spaced(frames.time[chosen])
+    chosen, kinds, time = sample.chosen, sample.kinds, sample.frames.time[sample.chosen]
+    even = evenly_spaced(time)
     names = list(filter(wanted.has, catalogue.MOTION))
     if even < 2:
         why = "there are not two frames" if len(chosen) < 2 else "frames are not at even distances of time"
@@ -321,11 +328,11 @@ def motion(
         return
     figures = those_there(report, names, [catalogue.motions_of(name, kinds) for name in names])
     rows = slice(int(chosen[0]), int(chosen[even - 1]) + 1)
-    step = (frames.time[chosen[even - 1]] - frames.time[chosen[0]]) / (even - 1)
+    step = (time[even - 1] - time[0]) / (even - 1)
     for kind in kinds:
         own = [figure for figure in figures if figure.kind is kind]
         if own:
-            of_kind(report, kind, own, frames, rows, float(step), comm)
+            of_kind(report, kind, own, sample, rows, float(step))
 
 
 def evenly_spaced(time: np.ndarray) -> int:
@@ -339,9 +346,7 @@ def evenly_spaced(time: np.ndarray) -> int:
     return count if count >= 2 and 2 * count > len(time) else 0
 
 
-def of_kind(
-    report: Report, kind: Kind, figures: list, frames: Frames, rows: slice, step: float, comm: Communicator | None
-) -> None:
+def of_kind(report: Report, kind: Kind, figures: list, sample: Sample, rows: slice, step: float) -> None:
     """Add the figures of motion of one kind of molecules in the frames `rows`, `step` apart in time."""
     count = rows.stop - rows.start
     lags, stretches = lags_of(count), split(count, min(TIME_BLOCKS, max(count // 2, 1)))
@@ -353,7 +358,7 @@ def of_kind(
         most = max(PIECE // (count * kind.size), 1)
         for first in range(kind.bounds[group], kind.bounds[group + 1], most):
             beads = kind.beads[first : min(first + most, kind.bounds[group + 1])]
-            slab = slab_of(kind, beads, frames, rows, any(figure.of_velocity for figure in figures))
+            slab = slab_of(kind, beads, sample.frames, rows, any(figure.of_velocity for figure in figures))
             for k, figure in enumerate(figures):
                 whole[k] += figure.curves(slab)[:, lags]
                 for b, (low, high) in enumerate(zip(stretches, stretches[1:], strict=False)):
@@ -364,7 +369,7 @@ def of_kind(
 
     groups = len(kind.bounds) - 1
     totals: list = [([], 0.0) for _ in figures]
-    for results in shared(comm, groups, of_group):
+    for results in shared(sample.comm, groups, of_group):
         totals = [([*whole, w], short + s) for (whole, short), (w, s) in zip(totals, results, strict=True)]
     for figure, (whole, short) in zip(figures, totals, strict=True):
         weight = np.full(len(short), kind.molecules.sum())
@@ -396,27 +401,26 @@ def slab_of(kind: Kind, beads: np.ndarray, frames: Frames, rows: slice, with_vel
     return Slab(kind, unwrapped[:, beads - low], velocity)
 
 
-def longest_memory(
-    report: Report, wanted: Wanted, frames: Frames, chosen: np.ndarray, kinds: list[Kind], comm: Communicator | None
-) -> float:
+def longest_memory(report: Report, wanted: Wanted, sample: Sample) -> float:
     """Return the longest correlation time of molecules' ends, 0 where none is known, if the stress is asked for."""
     found = report
     if wanted.has(catalogue.STRESS) and not wanted.has(catalogue.ENDS):
         found = Report(run=report.run)
-        motion(found, Wanted(figures=(catalogue.ENDS,)), frames, chosen, kinds, comm)
+        motion(found, Wanted(figures=(catalogue.ENDS,)), sample)
     times = [value.value for value in found.values if value.figure == "end_correlation_time"]
     return max(filter(math.isfinite, times), default=0.0)
 
 
-def fluxes(report: Report, wanted: Wanted, frames: Frames, kinds: list[Kind], memory: float) -> None:
+def fluxes(report: Report, wanted: Wanted, sample: Sample) -> None:
     """Add autocorrelations of stress and flux of heat, and what follows, of the reports that are analysed."""
+    fixed, memory = sample.frames.fixed, longest_memory(report, wanted, sample)
     time = report.reports["temperature"][1] if report.reports else np.empty(0)
     even = np.flatnonzero(time >= report.start)
     even = even[: evenly_spaced(time[even])]
     step = float((time[even[-1]] - time[even[0]]) / (len(even) - 1)) if len(even) else 0.0
     rows = {name: value[even] for name, (_, _, value) in report.reports.items() if len(value) == len(time)}
     for name in filter(wanted.has, catalogue.FLUXES):
-        found = catalogue.fluxes_of(name, frames.fixed, kinds, step, rows, memory)
+        found = catalogue.fluxes_of(name, fixed, sample.kinds, step, rows, memory)
         if isinstance(found, str):
             report.left_out[name] = found
             continue
@@ -425,7 +429,7 @@ def fluxes(report: Report, wanted: Wanted, frames: Frames, kinds: list[Kind], me
         if name == catalogue.STRESS:
             viscosity, temperature = report.value("viscosity"), float(np.mean(rows["temperature"]))
             found = [v for v in report.values if v.figure == "diffusion"]
-            keep(report, [without_box(v, viscosity, temperature, frames.fixed.edges) for v in found])
+            keep(report, [without_box(v, viscosity, temperature, fixed.edges) for v in found])
 
 
 def contacts(report: Report, wanted: Wanted, output: RunOutput, kinds: list[Kind], comm: Communicator | None) -> None:
@@ -456,16 +460,9 @@ def count_events(counter: ContactCounts | ContactPlaces, output: RunOutput, comm
     counter.sums = [np.sum(one, axis=0) for one in zip(*every, strict=True)]
 
 
-def contact_places(
-    report: Report,
-    wanted: Wanted,
-    output: RunOutput,
-    frames: Frames,
-    chosen: np.ndarray,
-    kinds: list[Kind],
-    comm: Communicator | None,
-) -> None:
+def contact_places(report: Report, wanted: Wanted, output: RunOutput, sample: Sample) -> None:
     """Add where contacts are along a profile that is asked for, where they were logged."""
+    frames, chosen, kinds, comm = sample
     if not (wanted.has(catalogue.PROFILE) and output.logs_events) or catalogue.PROFILE in report.left_out:
         return
     if len(chosen) < 2:

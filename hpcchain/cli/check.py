@@ -89,19 +89,15 @@ def check_start(config: Config) -> None:
 
         checked(build_directors(config), build_composition(config), None, config.source)
         return
-    if method == "file":
-        from hpcchain.run.starts.start_from_file import system_from_file
+    from hpcchain.parallel.comm import Single
+    from hpcchain.parallel.signals import Signals
+    from hpcchain.run.starts.starting import start_system
 
-        system = system_from_file(config)
-    else:
-        from hpcchain.model.starts.start import build_system
-
-        system = build_system(config)
+    system = start_system(config, Signals(), Single())
     if config.steps is not None:  # whose forces are looked at
-        from hpcchain.model.starts.spins import with_spins
         from hpcchain.run.engines import engine_on
 
-        engine_on(with_spins(system, config), config, None, None)
+        engine_on(system, config, None, None)
 
 
 def estimate(config: Config) -> list:

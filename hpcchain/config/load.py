@@ -15,7 +15,7 @@ from hpcchain.config.bounds import require_bounded
 from hpcchain.config.demands.check import check, check_rows
 from hpcchain.config.demands.contacts import read_walls
 from hpcchain.config.demands.potentials import read_potentials
-from hpcchain.config.keys.key import Section
+from hpcchain.config.keys.key import Section, numbered
 from hpcchain.config.keys.schema import SECTIONS, read_section, read_sections, read_values, require_own
 from hpcchain.config.keys.sections import (
     BoxSection,
@@ -167,7 +167,7 @@ def resolve(table: Mapping[str, object], name: str) -> Config:
     return Config(
         title=str(top["title"]),
         box=box,
-        molecules=tuple(own_propagator(kind, propagator, i) for i, kind in enumerate(molecules)),
+        molecules=tuple(own_propagator(kind, propagator, where) for where, kind in numbered(molecules)),
         initial=initial,
         propagator=propagator,
         contact=contact,
@@ -229,12 +229,12 @@ def require_own_keys(propagator: PropagatorSection, given: Mapping[str, object],
     require_own(propagator, f'"{propagator.name}"', where, optional=propagator.keys(), given=given)
 
 
-def own_propagator(kind: MoleculeSection, default: PropagatorSection, index: int) -> MoleculeSection:
+def own_propagator(kind: MoleculeSection, default: PropagatorSection, where: str) -> MoleculeSection:
     """Return a molecule kind with the table of its own propagator made a PropagatorSection.
 
     Keys left out are those of `default`, the input's [propagator], where the name is the same, else the defaults.
     """
-    given, where = kind.propagator, f"molecule[{index}].propagator"
+    given, where = kind.propagator, f"{where}.propagator"
     if not isinstance(given, dict):
         return kind
     own = read_section(PropagatorSection, given, where)
@@ -265,22 +265,20 @@ def read_molecules(tables: object, method: str, seed: int) -> tuple[MoleculeSect
         return ()
     if tables is None or tables == []:
         raise Wrong(NO_MOLECULE)
-    kinds = tuple(
-        finish(kind, f"molecule[{i}]") for i, kind in enumerate(with_names(read_sections(MoleculeSection, tables)))
-    )
-    for i, kind in enumerate(kinds):
+    kinds = [finish(kind, where) for where, kind in numbered(with_names(read_sections(MoleculeSection, tables)))]
+    for where, kind in numbered(kinds):
         if kind.sizes is not None:
-            check_rows(kind, f"molecule[{i}]", method)
+            check_rows(kind, where, method)
     return expanded(kinds, seed)
 
 
 def with_names(kinds: list[MoleculeSection]) -> list[MoleculeSection]:
     """Return the kinds with those without a name called A, B, …; raises Wrong when two kinds share one."""
-    taken: dict[str, int] = {}
-    for i, kind in enumerate(kinds):
+    taken: dict[str, str] = {}
+    for where, kind in numbered(kinds):
         if kind.name is not None and kind.name in taken:
-            raise Wrong(f"molecule[{i}].name: {shown(kind.name)} is the name of molecule[{taken[kind.name]}] already")
-        taken[kind.name] = i
+            raise Wrong(f"{where}.name: {shown(kind.name)} is the name of {taken[kind.name]} already")
+        taken[kind.name] = where
     free = (name for name in labels() if name not in taken)
     return [kind if kind.name is not None else replace(kind, name=next(free)) for kind in kinds]
 

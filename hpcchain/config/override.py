@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from hpcchain.config.bounds import MOST_PARTS, require_bounded
@@ -90,6 +91,11 @@ def number_of(part: str, entries: list[object], override: str) -> int:
             f"--set {shown(override)}: there is no entry {part:.20}; the input has {len(entries)}, from 0"
         )
     return int(part)
+
+
+def read_settings(settings: Mapping[str, str]) -> dict[str, object]:
+    """Return what keys' texts, as `--set` takes them, stand for: .5 and 0.5 are one value."""
+    return {key: read_value(text, f"{key}={text}") for key, text in settings.items()}
 
 
 def read_value(text: str, override: str) -> object:

@@ -25,12 +25,13 @@ def bead_volume(kinds: Iterable[MoleculeSection]) -> float:
     ----------
     kinds : sequence of MoleculeSection
     """
-    return math.pi / 6.0 * math.fsum(kind.count * _cubes(kind) for kind in kinds)
+    return math.pi / 6.0 * math.fsum(kind.count * cubes(kind) for kind in kinds)
 
 
-def _cubes(kind: MoleculeSection) -> float:
-    cubes = np.power(kind.diameter, 3)
-    return float(np.sum(cubes)) if isinstance(kind.diameter, tuple) else kind.beads * float(cubes)
+def cubes(kind: MoleculeSection) -> float:
+    """Return the sum of the cubes of the diameters of one molecule's beads [length^3]."""
+    each = np.power(kind.diameter, 3)
+    return float(np.sum(each)) if isinstance(kind.diameter, tuple) else kind.beads * float(each)
 
 
 def require_one(box: BoxSection) -> None:

@@ -11,8 +11,9 @@ two pieces. So a block says what its whole molecules carry, and momenta and ener
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,32 @@ molecule that began before it; mass of that molecule, where it ends in it; and m
 it and ends behind it."""
 WHOLE, BEFORE, MASS, BEHIND = slice(0, 9), slice(9, 13), 13, slice(14, 18)
 FIRST, SECOND = np.array([0, 1, 2, 0, 0, 1]), np.array([0, 1, 2, 1, 2, 2])
+
+
+class Interval(NamedTuple):
+    """What contacts have done since the report before.
+
+    Attributes
+    ----------
+    virial : float
+        Sum over contacts of impulse times centre-of-mass vector [mass length^2 / time].
+    contacts : int
+    wall_impulse : (3,) sequence of float
+        On both walls of each axis [mass length / time].
+    tensor : (6,) sequence of float
+        The virial's tensor, xx, yy, zz, xy, xz, yz [mass length^2 / time].
+    flow : (3,) sequence of float
+        Energy that contacts carried, times the way [mass length^3 / time^2].
+    """
+
+    virial: float = 0.0
+    contacts: int = 0
+    wall_impulse: Sequence[float] = (0.0,) * 3
+    tensor: Sequence[float] = (0.0,) * 6
+    flow: Sequence[float] = (0.0,) * 3
+
+
+NOTHING = Interval()
 
 
 class Observables:
@@ -110,16 +137,7 @@ class Observables:
         carried = block_sums(self.composition, low, mass * velocity, energy, block)
         return np.column_stack([found, turning, carried])
 
-    def measure(
-        self,
-        sums: np.ndarray,
-        interval: float,
-        virial: float,
-        contacts: int,
-        wall_impulse: list | None = None,
-        tensor: list | None = None,
-        flow: list | None = None,
-    ) -> dict:
+    def measure(self, sums: np.ndarray, interval: float, done: Interval = NOTHING) -> dict:
         """Return dict of name -> value.
 
         Parameters
@@ -127,17 +145,9 @@ class Observables:
         sums : (blocks, 7 to 13 + COLUMNS) float64 array
             Of the blocks of all beads (`sums`).
         interval : float
-            Time since the report before [time].
-        virial : float
-            Sum over that interval's contacts of impulse times centre-of-mass vector [mass length^2 / time].
-        contacts : int
-            Contacts in that interval.
-        wall_impulse : (3,) list of float, optional
-            Impulse on both walls of each axis in that interval; None: not known [mass length / time].
-        tensor : (6,) list of float, optional
-            That virial's tensor, xx, yy, zz, xy, xz, yz; None: not known [mass length^2 / time].
-        flow : (3,) list of float, optional
-            Energy that contacts carried in that interval, times the way; None: not known [mass length^3 / time^2].
+            Time since the report before; 0: nothing is known of what contacts do in the mean [time].
+        done : Interval
+            What they have done in it.
         """
         turning, carried, sums = {}, sums[:, -COLUMNS:], sums[:, :-COLUMNS]
         if sums.shape[1] in (11, 13):
@@ -147,7 +157,7 @@ class Observables:
         temperature = 2.0 * kinetic / self.freedom if self.freedom > 0 else 0.0
         pressure = np.nan
         if interval > 0.0:
-            inner = inner / 3.0 + virial / (3.0 * interval)
+            inner = inner / 3.0 + done.virial / (3.0 * interval)
             pressure = (self.composition.molecules * temperature + inner) / self.box.volume
         elif self.stepped and potential is not None:
             pressure = (self.composition.molecules * temperature + inner / 3.0) / self.box.volume
@@ -159,12 +169,11 @@ class Observables:
             "angular_momentum": np.array(momenta[3:]),
             "temperature": temperature,
             "pressure": pressure,
-            "contacts": contacts,
-            **({} if self.stepped else self._carried(all_carry(carried), tensor, flow, interval)),
+            "contacts": done.contacts,
+            **({} if self.stepped else self._carried(all_carry(carried), done, interval)),
             **turning,
-        } | (
-            {"wall_pressure": self._wall_pressure(wall_impulse, interval)} if np.any(self.box.boundary == WALL) else {}
-        )
+            **({"wall_pressure": self._wall_pressure(done, interval)} if np.any(self.box.boundary == WALL) else {}),
+        }
 
     def _turning(self, sums: np.ndarray) -> dict:
         """Return what a report says of beads that spin, of their sums over blocks (`sums`)."""
@@ -172,31 +181,30 @@ class Observables:
         temperature = 2.0 * energy / (3.0 * self._spinning) if self._spinning else 0.0
         return {"rotational_energy": energy, "spin": np.array(spin), "rotational_temperature": temperature}
 
-    def _carried(self, centres: tuple, tensor: list | None, flow: list | None, interval: float) -> dict:
+    def _carried(self, centres: tuple, done: Interval, interval: float) -> dict:
         """Return the parts of the molecular pressure tensor, (3, 3), and of the flux of heat, (3,), NaN unknown."""
         # [energy / length^3], [energy / (length^2 time)]. What contacts carry is the mean over the interval, what
         # centres of mass carry is of now.
         contacts = kinetic = np.full((3, 3), np.nan)
         if not self._no_pressure:
             kinetic = centres[0] / self.box.volume
-            if tensor is not None and interval > 0.0:
-                xx, yy, zz, xy, xz, yz = tensor
+            if interval > 0.0:
+                xx, yy, zz, xy, xz, yz = done.tensor
                 contacts = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) / (interval * self.box.volume)
         found = {"collisional_pressure": contacts, "kinetic_pressure": kinetic}
         if self._carries_energy:
-            known = flow is not None and interval > 0.0
-            carried = np.array(flow) / (interval * self.box.volume) if known else np.full(3, np.nan)
+            carried = np.array(done.flow) / (interval * self.box.volume) if interval > 0.0 else np.full(3, np.nan)
             moved = centres[1] / self.box.volume
             found |= {"collisional_heat_flux": carried, "kinetic_heat_flux": moved, "heat_flux": carried + moved}
         return found
 
-    def _wall_pressure(self, wall_impulse: list | None, interval: float) -> np.ndarray:
+    def _wall_pressure(self, done: Interval, interval: float) -> np.ndarray:
         """Return (3,) the mean pressure on the two walls of each axis, NaN where there are none."""
-        known = (self.box.boundary == WALL) & (wall_impulse is not None) & (interval > 0.0)
+        known = (self.box.boundary == WALL) & (interval > 0.0)
         found = np.full(3, np.nan)
         if np.any(known):
             area = self.box.volume / self.box.size
-            found[known] = np.array(wall_impulse)[known] / (2.0 * area[known] * interval)
+            found[known] = np.array(done.wall_impulse)[known] / (2.0 * area[known] * interval)
         return found
 
 

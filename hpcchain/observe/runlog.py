@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcchain.io.hdf5 import plain
-from hpcchain.observe.observables import kept_energy, total_energy
+from hpcchain.observe.observables import total_energy
 
 
 class RunLog:
@@ -19,15 +19,9 @@ class RunLog:
         run.jsonl; None on other ranks.
     contacts : int
         Contacts of the run before this start.
-
-    Attributes
-    ----------
-    energy : float or None
-        Energy of the run's first report, less work and heat, which errors refer to [mass length^2 / time^2].
     """
 
-    def __init__(self, path: Path | None, contacts: int = 0, energy: float | None = None) -> None:
-        self.energy = energy
+    def __init__(self, path: Path | None, contacts: int = 0) -> None:
         self._path = path
         self._last = (time.perf_counter(), contacts)
 
@@ -37,9 +31,9 @@ class RunLog:
         observables: dict,
         contacts: int,
         wall_contacts: int,
+        error: float,
         windows: dict | None = None,
         left: float | None = None,
-        scale: float = 0.0,
     ) -> Any:
         """Append a report; return it in a few words.
 
@@ -51,18 +45,15 @@ class RunLog:
             See `Observables.measure`.
         contacts, wall_contacts : int
             Between beads, and with walls, of the whole run so far.
+        error : float
+            Of the energy, relative (`EnergyWatch`).
         windows : dict of str -> number, optional
             How the ranks work together: passes_per_window, imbalance, ...
         left : float, optional
             Wall seconds to the end of the run; None: not known.
-        scale : float, optional
-            What errors of the energy are relative to if it is more than the reference (`relative_error`).
         """
         events = contacts + wall_contacts
         rate = self._rate(events)
-        energy = total_energy(observables)
-        if self.energy is None:
-            self.energy = kept_energy(observables)
         row = {
             "time": simulated,
             "wall": time.time(),
@@ -70,8 +61,8 @@ class RunLog:
             "contacts": contacts,
             "wall_contacts": wall_contacts,
             "events_per_second": rate,
-            "energy": energy,
-            "energy_error": relative_error(kept_energy(observables), self.energy, scale),
+            "energy": total_energy(observables),
+            "energy_error": error,
             "temperature": observables["temperature"],
             "pressure": observables["pressure"],
             "momentum": float(abs(observables["momentum"]).max()),
@@ -79,24 +70,15 @@ class RunLog:
             **(windows or {}),
         }
         if self._path is not None:
-            plain.appended(self._path, json.dumps(clean(row)) + "\n")
-        return f"events {events}  {rate:.3g} events/s  energy error {row['energy_error']:.1e}"
+            with plain.appending(self._path) as file:
+                file.write(json.dumps(clean(row)) + "\n")
+        return f"events {events}  {rate:.3g} events/s  energy error {error:.1e}"
 
     def _rate(self, events: int) -> Any:
         """Return events per wall second since the last report; 0 where no time has passed."""
         now, (then, before) = time.perf_counter(), self._last
         self._last = (now, events)
         return (events - before) / (now - then) if now > then else 0.0
-
-
-def relative_error(energy: Any, reference: float | None, scale: float = 0.0) -> float:
-    """Return how far an energy is off the reference, relative to it or to a larger scale; 0 where it is not known.
-
-    A scale is given where the zero of the energy means nothing, as in a field of gravity.
-    """
-    if scale > 0.0 and reference is not None:
-        return (energy - reference) / max(abs(reference), scale)
-    return energy / reference - 1.0 if reference else 0.0
 
 
 def clean(line: dict) -> dict:

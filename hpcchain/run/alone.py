@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +43,7 @@ def one_does(config: Config | None, ranks: int) -> bool:
     if config is None or not works or works[0].beads > FEW or not library()[1]:
         return False
     stepped = [False, True] if config.steps is not None else [False]
-    return all(ranks_of_work(work, config, ranks, moved) == 1 for work in works for moved in stepped)
+    return all(ranks_of_work(work, config.run.sectors, ranks, moved) == 1 for work in works for moved in stepped)
 
 
 def ranks_that_pay(config: Config) -> int | None:
@@ -52,8 +51,7 @@ def ranks_that_pay(config: Config) -> int | None:
     works = works_of(config)
     if not works:
         return None
-    left_to_us = replace(config, run=replace(config.run, sectors="auto"))
-    return ranks_of_work(works[-1], left_to_us, MANY, config.steps is not None)
+    return ranks_of_work(works[-1], "auto", MANY, config.steps is not None)
 
 
 def works_of(config: Config) -> list[Work]:

@@ -109,7 +109,7 @@ class Run:
     ) -> None:
         counters = counters or {}
         self.comm = comm
-        self.mpi = comm.mpi if comm.size > 1 else None
+        self.mpi = comm.mpi
         self.config = config
         self.folder = Path(folder)
         self.signals = signals
@@ -137,14 +137,10 @@ class Run:
         self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, self.spinning)
         share = system.topology.beads / ranks_at_work(self.engine, comm)
         self.collapse = CollapseWatch(system.physics, share, self.end)
-        self.energy = EnergyWatch(system, self.observables.freedom)
+        self.energy = EnergyWatch(system, self.observables.freedom, number(counters, "energy"))
         self.totals = Totals(self.engine, counters, comm)
-        self.log = RunLog(
-            self.folder / LOG_NAME if comm.rank == 0 else None,
-            self.totals.contacts + self.totals.wall_contacts,
-            number(counters, "energy"),
-        )
         self.begin, self.contacts_before = time, self.totals.contacts + self.totals.wall_contacts
+        self.log = RunLog(self.folder / LOG_NAME if comm.rank == 0 else None, self.contacts_before)
         self.progress = Progress("t", time, self.end, comm.rank)
 
     def go(self) -> int:
@@ -214,12 +210,10 @@ class Run:
 
     def _energy_problem(self) -> str | None:
         """Return that the energy is none that the run comes to, None where it may be, the same on all ranks."""
-        if self.log.energy is None:
-            return None
         kept, kinetic = self._kept()
-        if not self.energy.impossible(kept, self.log.energy, self._scale(kinetic)):
+        if not self.energy.impossible(kept, kinetic):
             return None
-        return f"the energy is {kept:.6g}, and was {self.log.energy:.6g} at first (counters: energy)"
+        return f"the energy is {kept:.6g}, and was {self.energy.reference:.6g} at first (counters: energy)"
 
     def _serve(self) -> None:
         """Write what is due now; a checkpoint at the end time is left to `finish`."""
@@ -289,24 +283,18 @@ class Run:
         if any(PROPAGATORS[physics.propagator].stepped for physics in self.system.physics.every()):
             windows = windows | solving(self.totals.solved)
         row = self.comm.bcast(self._measure(sums))
-        self.recorder.report(self.time, row)
+        self.recorder.part.report(row, self.time)
+        kept, kinetic = kept_energy(row), row["kinetic_energy"]
+        self.energy.reference = kept if self.energy.reference is None else self.energy.reference
         with together(self.mpi, self.folder / LOG_NAME, "writing"):
-            left, totals = self.progress.seconds_left, self.totals
-            note = self.log.report(
-                self.time, row, totals.contacts, totals.wall_contacts, windows, left, self._scale(row["kinetic_energy"])
-            )
+            left, totals, error = self.progress.seconds_left, self.totals, self.energy.error(kept, kinetic)
+            note = self.log.report(self.time, row, totals.contacts, totals.wall_contacts, error, windows, left)
         self.progress.look(self.time, note)
-        self._heed(kept_energy(row), row["kinetic_energy"])
-
-    def _scale(self, kinetic: float) -> float:
-        """Return what errors of the energy are relative to at least: the kinetic one, where others may cancel it."""
-        physics = self.system.physics
-        others = self.observables.gravity.any() or physics.extended.potentials or exchanges_energy(physics)
-        return kinetic if others else 0.0
+        self._heed(kept, kinetic)
 
     def _heed(self, energy: float, kinetic: float) -> None:
         """Report an energy that is off, or end the run because of it, on every rank; the energy is the same on all."""
-        warning = self.energy.heed(self.time, energy, self.log.energy, self.totals.contacts, self._scale(kinetic))
+        warning = self.energy.heed(self.time, energy, kinetic, self.totals.contacts)
         if warning and self.comm.rank == 0:
             LOG.warning("t %.6g: %s", self.time, warning)
 
@@ -318,18 +306,18 @@ class Run:
     def _kept(self) -> tuple[float, float]:
         """Return the energy that elastic motion keeps, and the kinetic energy, the same on all ranks; collective."""
         slabs = in_slabs(self.comm, self.system, self.engine, self.time, False, True)
-        row = self.observables.measure(sums_of(self.observables, slabs, self.mpi), 0.0, 0.0, 0)
+        row = self.observables.measure(sums_of(self.observables, slabs, self.mpi), 0.0)
         return self.comm.bcast((kept_energy(row | self.totals.energies), row["kinetic_energy"]))
 
     def _measure(self, sums: NDArray[np.float64]) -> Report:
-        row = self.observables.measure(sums, self.time - (self.reports.served or 0.0), **self.totals.interval)
+        row = self.observables.measure(sums, self.time - (self.reports.served or 0.0), self.totals.interval)
         if exchanges_energy(self.system.physics):
             row |= self.totals.energies
         return row if self.spinning is None else row | self.spinning.observables
 
     def _drain_events(self) -> None:
         if self.config.output.events:
-            self.recorder.events(self.engine.drain_events())
+            self.recorder.part.events(self.engine.drain_events())
 
     def _checkpoint(self) -> None:
         """Close the part, then write a checkpoint that counts it."""
@@ -380,7 +368,7 @@ class Run:
             "frame_time": self.frames.served,
             "report_time": self.reports.served,
             "checkpoint_time": self.checkpoints.served,
-            "energy": self.log.energy,
+            "energy": self.energy.reference,
         }
 
     def _checkpoint_in_passing(self, asked: bool) -> None:
@@ -434,8 +422,7 @@ class Run:
 
     def _results(self) -> list[str]:
         """Return the names of the output files."""
-        kinds = FILES if self.config.output.events else [kind for kind in FILES if kind != "events"]
-        return [f"{kind}.h5" for kind in kinds]
+        return [f"{kind}.h5" for kind in FILES if kind != "events" or self.config.output.events]
 
     def _complete(self) -> None:
         with self.timers.phase("output files"):

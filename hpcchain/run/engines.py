@@ -36,6 +36,8 @@ FRAME = ("position", "velocity", "image")
 ENERGIES, ANGULAR_VELOCITY = "energies", "angular_velocity"
 Slabs = dict[str, NDArray[np.float64] | NDArray[np.int64]]
 """This rank's slabs of what beads have, by name; see `in_slabs`."""
+Sectors = tuple[int, ...] | Literal["auto", "all"]
+"""What an input says of them."""
 
 
 def engine_for(
@@ -61,7 +63,7 @@ def engine_for(
         system = replace(system, physics=whole_chains(system.physics))
     if comm.size == 1:
         return make(system, None)
-    ranks = ranks_for(system, config, comm.size)
+    ranks = ranks_for(system, config.run.sectors, comm.size)
     if ranks == comm.size:
         return make(system, comm.exchange)
     from hpcchain.parallel.tuning.active_ranks import ActiveRanksEngine  # one rank need not load it
@@ -104,18 +106,17 @@ def engine_on(
     )
 
 
-def ranks_for(system: System, config: Config, ranks: int) -> int:
+def ranks_for(system: System, sectors: Sectors, ranks: int) -> int:
     """Return how many of some ranks have molecules, from the beginning to the end.
 
     Sectors that the input asks for are one for each rank with molecules. Where they are more than there are ranks, they
     are not heeded: a run may go on, on other ranks.
     """
-    return ranks_of_work(work_of(system), config, ranks, bool(system.physics.steps))
+    return ranks_of_work(work_of(system), sectors, ranks, bool(system.physics.steps))
 
 
-def ranks_of_work(work: Work, config: Config, ranks: int, stepped: bool) -> int:
+def ranks_of_work(work: Work, sectors: Sectors, ranks: int, stepped: bool) -> int:
     """Return what `ranks_for` does of a system's Work; `stepped`: the engine of steps moves it."""
-    sectors = config.run.sectors
     if sectors == "all":
         return ranks
     if sectors != "auto" and math.prod(sectors) <= ranks:
@@ -151,7 +152,7 @@ def report_ranks(system: System, config: Config, comm: Single | World, engine: i
         LOG.warning(
             'run.sectors = %s does not fit %s; sectors are chosen as with "auto"', list(sectors), in_words(started)
         )
-    fits = ranks_for(system, replace(config, run=replace(config.run, sectors="auto")), started)
+    fits = ranks_for(system, "auto", started)
     if ranks < started:
         LOG.info(
             "%d of %d ranks have the %d beads, the others sleep; %s would be as fast",

@@ -15,7 +15,6 @@ import gc
 import heapq
 import logging
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.config import load_config
-from hpcchain.config.override import read_value
+from hpcchain.config.override import read_settings
 from hpcchain.config.packing import bead_volume
 from hpcchain.errors import EXIT_DONE, EXIT_INTERNAL, EXIT_RESUBMIT, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.store import list_checkpoints
@@ -55,7 +54,6 @@ from hpcchain.run.failures import describe, one_line
 from hpcchain.run.folder import write_input
 from hpcchain.run.guards.memory import extent_of, require_memory
 from hpcchain.run.starts.preconditions import require_same_physics
-from hpcchain.run.starts.starting import mpi_of
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -164,15 +162,10 @@ def earlier_row(folder: Path, known: Sequence[Row], run: Combination) -> Row:
                 f"{folder / NAME}: its runs vary {', '.join(row.settings)}, not {', '.join(keys)}; choose another "
                 "--output"
             )
-    same = [row for row in known if values_of(row.settings) == values_of(run.settings)]
+    same = [row for row in known if read_settings(row.settings) == read_settings(run.settings)]
     if not same and run.name in (row.run for row in known):
         raise ConfigError(f"{folder / run.name}: is a run with other values already; choose another --output")
     return same[0] if same else Row(run.name, run.settings)
-
-
-def values_of(settings: dict[str, str]) -> list[object]:
-    """Return what keys' texts stand for: .5 and 0.5 are one value."""
-    return [read_value(text, f"{key}={text}") for key, text in settings.items()]
 
 
 def require_unchanged(folder: Path, config: Config) -> None:
@@ -210,7 +203,7 @@ def seconds(config: Config, ranks: int) -> float:
     if not works:  # only its start file says it
         return config.run.end_time
     work, kinds = works[-1], config.molecules
-    used = ranks_of_work(work, config, ranks, config.steps is not None)
+    used = ranks_of_work(work, config.run.sectors, ranks, config.steps is not None)
     if config.steps is not None:
         return 1e-6 * work.beads / used * config.run.end_time / config.steps.step
     packed, beads = min(bead_volume(kinds) / math.prod(config.box.size), DENSEST), max(config.beads, 1)
@@ -313,10 +306,10 @@ def carry(plan: Plan, folder: Path, world: Single | World, signals: Signals, lim
     if plan.largest is None:
         return table.finish() if world.rank == 0 else EXIT_DONE
     way = "start fewer ranks on each node, or give each run more (--ranks-per-run)"
-    require_memory(plan.largest, world, mpi_of(world), str(folder), way, ranks=plan.ranks)
+    require_memory(plan.largest, world, str(folder), way, ranks=plan.ranks)
     groups, turns = Groups(world, plan.ranks, len(plan.left), table.take), Turns(folder / TURNS, len(plan.left))
     log_groups(groups, plan)
-    root_does(mpi_of(world), folder, "making a folder", turns.open)
+    root_does(world.mpi, folder, "making a folder", turns.open)
 
     def listen(own: Signals) -> None:
         groups.listen(own)
@@ -330,7 +323,7 @@ def carry(plan: Plan, folder: Path, world: Single | World, signals: Signals, lim
     signals.listen = listen
     try:
         while groups.number is not None:
-            turn = root_does(mpi_of(groups.comm), folder, "taking a run", lambda: next_turn(turns, signals, limit))
+            turn = root_does(groups.comm.mpi, folder, "taking a run", lambda: next_turn(turns, signals, limit))
             if turn is None or carried(plan, plan.left[turn], folder, groups, action) in (EXIT_RESUBMIT, None):
                 break
         return groups.end(signals, finish, table.write_if_due)
@@ -418,7 +411,7 @@ def logged_to(path: Path, run: str) -> Iterator[None]:
     What is said of the ensemble itself, and of compiling, goes to the console as ever.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    stream = os.fdopen(plain.handle_of(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8")
+    stream = plain.appending(path)
     file, consoles, level = logging.StreamHandler(stream), list(PROGRAM.handlers), PROGRAM.level
     file.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
     file.addFilter(lambda record: record.name != LOG.name)

@@ -12,7 +12,7 @@ from hpcchain.errors import UsageError
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.hdf5 import atomic
 from hpcchain.io.hdf5.collective import root_does
-from hpcchain.io.output.lineage import CHECKPOINTS, FILES, INPUT, LOG_NAME, PARTS
+from hpcchain.io.output.lineage import CHECKPOINTS, FILE_NAMES, INPUT, LOG_NAME, PARTS
 from hpcchain.io.output.parts import list_parts, remove_from
 from hpcchain.io.output.runs import NAME as RUNS
 from hpcchain.io.output.runs import is_ensemble
@@ -53,7 +53,7 @@ def found_output(folder: Path) -> str | None:
         return RUNS
     if list_checkpoints(folder / CHECKPOINTS):
         return CHECKPOINTS
-    return next((f"{kind}.h5" for kind in FILES if (folder / f"{kind}.h5").exists()), None)
+    return next((name for name in FILE_NAMES if (folder / name).exists()), None)
 
 
 def open_folder(folder: Path, config: Config, comm: Communicator | None = None, keep: bool = False) -> None:
@@ -158,7 +158,7 @@ def bring_along(home: Path | None, checkpoint: Path, part: int, folder: Path, co
     atomic.make_folder(target.parent, comm)
 
     def copy() -> None:
-        names = [f"{kind}.h5" for kind in FILES] + [LOG_NAME]
+        names = (*FILE_NAMES, LOG_NAME)
         pairs = [(home / name, folder / name) for name in names if home is not None and (home / name).is_file()]
         if home is not None:
             pairs += [(path, folder / PARTS / path.name) for n, path in list_parts(home / PARTS) if n < part]

@@ -18,6 +18,7 @@ from hpcchain.io.output.lineage import PARTS
 from hpcchain.io.output.parts import PartWriter, counts_in, seal_in
 from hpcchain.io.output.recoverable_output import Inventory
 from hpcchain.io.output.trajectory import ORIENTATION, SPIN, Lasting
+from hpcchain.parallel.agreement import is_parallel
 from hpcchain.parallel.slabs import slab
 
 if TYPE_CHECKING:
@@ -94,19 +95,19 @@ class Recorder:
             On every rank, when what the run has written earlier is no longer there as it was, or this part is not.
         """
         self._inventory.require()
-        part = self._opened()
-        part.close()
-        self._inventory.closed(part.path)
-        self.counters.update(part.counters)
+        self.part.close()
+        self._inventory.closed(self.part.path)
+        self.counters.update(self.part.counters)
 
     def abort(self) -> None:
         """Give up the part, if one is open, after a failure; on several ranks it is left for the next run to remove."""
-        if self._part is not None and self._comm is None:
+        if self._part is not None and not is_parallel(self._comm):
             with suppress(HpcchainError, OSError, RuntimeError):
                 self._part.abort()
 
-    def _opened(self) -> PartWriter:
-        """Return the part that is open."""
+    @property
+    def part(self) -> PartWriter:
+        """The part that is open, which takes events and reports."""
         if self._part is None:
             raise EngineError("the run writes before its output is open")
         return self._part
@@ -114,15 +115,7 @@ class Recorder:
     def frame(self, time: float, slabs: Slabs) -> None:
         """Append a frame: this rank's slab of the beads at a time, by the names of `PartWriter.frame`."""
         turning = {} if self._spinning is None else {"orientation": self._spinning.orientation(time)}
-        self._opened().frame(time, **slabs, **turning)
-
-    def events(self, table: NDArray[np.void]) -> None:
-        """Append contacts, this rank's own."""
-        self._opened().events(table)
-
-    def report(self, time: float, row: Report) -> None:
-        """Append a report, a dict of observables."""
-        self._opened().report(row, time)
+        self.part.frame(time, **slabs, **turning)
 
     def assemble(self, provenance: dict[str, str | int]) -> None:
         """Bring the output files up to the last closed part, and remove the parts."""

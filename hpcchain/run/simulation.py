@@ -36,7 +36,6 @@ from hpcchain.run.guards.memory import require_memory_for
 from hpcchain.run.schedule import Schedule
 from hpcchain.run.starts.growth_file import GrowthFile
 from hpcchain.run.starts.starting import (
-    mpi_of,
     read_input,
     require_walls_apart,
     start_system,
@@ -95,7 +94,7 @@ class Simulation:
             raise UsageError(f"Simulation: overrides: is {overrides!r:.100}; give a list of texts, section.key=value")
         overrides = tuple(map(str, overrides))
         ranks = ranks_of(comm)
-        mpi = mpi_of(ranks)
+        mpi = ranks.mpi
         if output is not None:
             require_parallel(mpi)
         if isinstance(source, System):
@@ -287,9 +286,9 @@ class Simulation:
         """Return what a report of now would hold; contacts are counted from where the last `run` began."""
         run = self._run
         slabs = in_slabs(run.comm, run.system, run.engine, self.time, False, True)
-        sums = sums_of(run.observables, slabs, mpi_of(run.comm))
+        sums = sums_of(run.observables, slabs, run.comm.mpi)
         self._totals.gather()
-        return run.comm.bcast(run.observables.measure(sums, self.time - self._begin, **self._totals.interval))
+        return run.comm.bcast(run.observables.measure(sums, self.time - self._begin, self._totals.interval))
 
     def _frame(self) -> Frame:
         run = self._run
@@ -359,8 +358,8 @@ def begun_run(
     config: Config, folder: Path, comm: Single | World, signals: Signals, limit: WallLimit | None = None
 ) -> tuple[Run, GrowthFile]:
     """Return the Run of an input in its locked folder, and the GrowthFile of its start."""
-    mpi = mpi_of(comm)
-    extent = require_memory_for(config, comm, mpi)
+    mpi = comm.mpi
+    extent = require_memory_for(config, comm)
     require_disk_for(config, extent.beads, folder, mpi)
     growth = GrowthFile(folder / GROWTH, config, mpi)
     system = start_system(config, signals, comm, limit, growth)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from hpcchain.io.checkpoint.layout import CONTACTS, ENERGIES, MOST, SOLVED, number, whole
 from hpcchain.layout.arrays import FLOW_SCALE
+from hpcchain.observe.observables import Interval
 
 if TYPE_CHECKING:
     from hpcchain.parallel.comm import Single, World
@@ -18,16 +19,6 @@ TENSOR = ("virial_yy", "virial_zz", "virial_xy", "virial_xz", "virial_yz")
 """Parts of the virial's tensor besides its trace; they and FLOW are in the order of an engine's `virial_tensor`."""
 FLOW = ("flow_x", "flow_y", "flow_z")
 """Energy that contacts carry from molecule to molecule, times the way between their centres."""
-
-
-class Interval(TypedDict):
-    """What contacts have done in an interval, as `Observables.measure` takes it."""
-
-    virial: float
-    contacts: int
-    wall_impulse: list[float]
-    tensor: list[float]
-    flow: list[float]
 
 
 class Totals:
@@ -97,13 +88,13 @@ class Totals:
         """What contacts have done since the last `begin_interval`."""
         unit, push = Fraction(self._engine.quantum), Fraction(self._engine.impulse_quantum)
         virial, parts = self._since("virial"), [self._since(name) for name in TENSOR]
-        return {
-            "virial": float(virial * unit),
-            "contacts": self._since("contacts") + self._since("wall_contacts"),
-            "wall_impulse": [float(self._since(name) * push) for name in WALL_IMPULSE],
-            "tensor": [float(one * unit) for one in (virial - parts[0] - parts[1], *parts)],
-            "flow": [float(self._since(name) * flow_quantum(self._engine)) for name in FLOW],
-        }
+        return Interval(
+            virial=float(virial * unit),
+            contacts=self._since("contacts") + self._since("wall_contacts"),
+            wall_impulse=[float(self._since(name) * push) for name in WALL_IMPULSE],
+            tensor=[float(one * unit) for one in (virial - parts[0] - parts[1], *parts)],
+            flow=[float(self._since(name) * flow_quantum(self._engine)) for name in FLOW],
+        )
 
     def begin_interval(self) -> None:
         """Count contacts, virial and impulses on walls anew, from the last `gather` on."""

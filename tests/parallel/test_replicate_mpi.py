@@ -9,7 +9,6 @@ import pytest
 
 from hpcchain import api
 from hpcchain.config import load_config
-from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
@@ -20,6 +19,7 @@ from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single, world
 from hpcchain.parallel.signals import Stopped
 from hpcchain.run.starts import replicate
+from hpcchain.run.starts.replicate import enlarged
 from tests.support.copied import longer, mixed, turning
 from tests.support.mixtures import mixed_input
 from tests.support.run_folders import difference, run_here, write_input

@@ -16,7 +16,7 @@ from hpcchain.config import load_config
 from hpcchain.errors import CodeError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
-from hpcchain.io.growth_state import GrowthState, write_growth
+from hpcchain.io.growth_state import NUMBERS, GrowthState, write_growth
 from hpcchain.io.hdf5 import files, seal
 from tests.support.io_samples import input_of, system_of
 from tests.support.run_folders import command, start
@@ -54,7 +54,7 @@ frame_every = 0.01
 report_every = 0.01
 checkpoint_every = 0.01
 """
-GROWING = GrowthState({}, *np.zeros((4, 6, 3)))
+GROWING = GrowthState(*np.zeros((4, 6, 3)), **dict.fromkeys(NUMBERS, 0))
 START = """
 [box]
 size = [8.0, 8.0, 8.0]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from hpcchain.config.demands.molecules import SHAPE
+from hpcchain.config.keys.key import numbered
 from hpcchain.config.keys.values import Wrong
 from hpcchain.propagators.catalogue import PROPAGATORS
 
@@ -143,10 +144,10 @@ def check_capabilities(config: Config) -> None:
         asking = [one.used(config, kind) for kind in config.molecules]
         if not any(asking):
             continue
-        for index, (kind, asks) in enumerate(zip(config.molecules, asking, strict=True)):
+        for (where, kind), asks in zip(numbered(config.molecules), asking, strict=True):
             works = one.works if asks else one.other_kinds
             if works is not None:
-                check_cell(config, kind, f"molecule[{index}]", one.key, works)
+                check_cell(config, kind, where, one.key, works)
         if one.exact_law:
             check_law(config, one.key)
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hpcchain.config.demands.potentials import pairs_that_are_none
-from hpcchain.config.demands.stepping import too_hot
+from hpcchain.config.demands.stepping import OUTPUTS, too_hot
 from hpcchain.config.keys.key import numbered
 from hpcchain.config.write import value_text
 from hpcchain.machine import size
@@ -18,7 +18,6 @@ MANY = 1_000_000 * (1.0 - 1e-9)  # the last bits of a quotient do not count
 FRAME_BYTES_PER_BEAD = 3 * (8 + 8 + 8)
 ORIENTATION_BYTES_PER_BEAD = 4 * 8
 SPIN_BYTES_PER_BEAD = 3 * 8
-OUTPUTS = {"frame_every": "frames", "report_every": "reports", "checkpoint_every": "checkpoints"}
 
 
 def cautions(config: Config, begin: float = 0.0) -> list[str]:
@@ -88,14 +87,9 @@ def steps(config: Config) -> list[tuple[str, float]]:
     """
     if config.steps is not None:
         return [("steps.step", config.steps.step)]
-    found = []
-    moving = [(index, kind) for index, kind in enumerate(config.molecules) if kind.beads > 1 or kind.directors]
-    if config.propagator.step and any(kind.propagator is None for _, kind in moving):
-        found.append(("propagator.step", config.propagator.step))
-    for index, kind in moving:
-        if kind.propagator is not None and kind.propagator.step:
-            found.append((f"molecule[{index}].propagator.step", kind.propagator.step))
-    return found
+    moving = [(where, kind) for where, kind in numbered(config.molecules) if kind.beads > 1 or kind.directors]
+    used = ["propagator" if kind.propagator is None else f"{where}.propagator" for where, kind in moving]
+    return [(f"{where}.step", one.step) for where, one in config.propagators if where in used and one.step]
 
 
 def frame_bytes(config: Config, beads: int) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.demands.contacts import along, check_contact, inwards
+from hpcchain.config.demands.contacts import along, check_contact, inwards, largest_diameter
 from hpcchain.config.demands.molecules import (
     MOST_FILLED,
     apart_in_body,
@@ -25,6 +25,7 @@ from hpcchain.config.demands.stepping import check_stable, check_stepping
 from hpcchain.config.demands.units import check_units, thermal_square
 from hpcchain.config.keys.key import MOST_BEADS, numbered, required
 from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
+from hpcchain.config.packing import cubes
 from hpcchain.config.sizes import OF_START, in_tables
 from hpcchain.errors import ConfigError
 from hpcchain.model.physics.constants import WallConstants
@@ -32,7 +33,7 @@ from hpcchain.model.physics.walls import NOT_GIVEN, volume_within
 from hpcchain.propagators.catalogue import PROPAGATORS, ROD_PROPAGATORS, SPHERE_PROPAGATORS, solver_for
 
 if TYPE_CHECKING:
-    from hpcchain.config.keys.sections import BoxSection, Config, MoleculeSection, PropagatorSection, WallSection
+    from hpcchain.config.keys.sections import Config, MoleculeSection, PropagatorSection, WallSection
 
 
 # The densest packing of equal spheres, and what growing diameters still reaches in reasonable time.
@@ -110,7 +111,7 @@ def check_all(config: Config) -> None:
         check_acting(config)
     check_velocities(config)
     check_masses(config)
-    check_box(config.box, config.molecules)
+    check_box(config)
     check_packing(config)
     check_shell(config)
     check_temperature(config)
@@ -187,12 +188,12 @@ def check_rows(kind: MoleculeSection, where: str, method: str) -> None:
 
 def check_velocities(config: Config) -> None:
     """Check that all kinds have velocities or none, as a temperature is that of all, and that there can be one."""
-    without = [index for index, kind in enumerate(config.molecules) if kind.velocities is None]
+    without = [where for where, kind in numbered(config.molecules) if kind.velocities is None]
     if without and config.beads == 1 and config.initial.method != "file":
         raise Wrong(NO_TEMPERATURE)
     if 0 < len(without) < len(config.molecules):
         raise Wrong(
-            f"molecule[{without[0]}].velocities: is missing, and other kinds have theirs; give all kinds "
+            f"{without[0]}.velocities: is missing, and other kinds have theirs; give all kinds "
             "velocities, or none, and they are drawn at initial.temperature"
         )
 
@@ -244,10 +245,9 @@ def check_ring(kind: MoleculeSection, where: str) -> None:
         )
 
 
-def check_box(box: BoxSection, kinds: Sequence[MoleculeSection]) -> None:
+def check_box(config: Config) -> None:
     """Check that the box is large enough for the largest bead along every axis, and near enough to zero."""
-    largest = max(float(np.max(kind.diameter)) for kind in kinds)
-    smallest = smallest_diameter(kinds)
+    box, largest, smallest = config.box, largest_diameter(config), smallest_diameter(config.molecules)
     for axis, (size, origin, boundary) in enumerate(zip(box.size, box.origin, box.boundary, strict=True)):
         if boundary == "periodic" and size < 3.0 * largest * (1.0 - ROUNDING):
             raise Wrong(
@@ -373,13 +373,10 @@ def filled(kind: MoleculeSection) -> float:
     fused = is_fused(kind)
     if kind.is_line and (listed or fused):
         return np.pi / 6.0 * float(np.sum(np.power(apart_on_rod(kind), 3)))
-    cubes = np.power(kind.diameter, 3)
+    largest, total = np.pi / 6.0 * float(np.max(np.power(kind.diameter, 3))), np.pi / 6.0 * cubes(kind)
     if not kind.self_contact and not kind.is_line:
-        return np.pi / 6.0 * float(np.max(cubes))
-    total = float(np.sum(cubes)) if isinstance(kind.diameter, tuple) else kind.beads * float(cubes)
-    if fused:
-        return max(np.pi / 6.0 * float(np.max(cubes)), np.pi / 6.0 * total - shared(kind))
-    return np.pi / 6.0 * total
+        return largest
+    return max(largest, total - shared(kind)) if fused else total
 
 
 def is_fused(kind: MoleculeSection) -> bool:

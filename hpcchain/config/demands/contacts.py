@@ -83,8 +83,8 @@ PROJECTIONS, ROOM = 1000, 1e-3
 def read_walls(tables: object) -> tuple[WallSection, ...]:
     """Return the WallSections of what TOML holds under "wall"; raises Wrong with key and reason."""
     walls = read_sections(WallSection, tables)
-    for index, one in enumerate(walls):
-        require_side_or_shape(one, f"wall[{index}]")
+    for where, one in numbered(walls):
+        require_side_or_shape(one, where)
     return tuple(walls)
 
 

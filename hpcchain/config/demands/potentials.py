@@ -42,8 +42,7 @@ def read_potentials(tables: object, source: str) -> tuple[PotentialSection, ...]
     Wrong
         With key and reason.
     """
-    read = read_sections(PotentialSection, tables)
-    return tuple(finish(one, f"potential[{i}]", source) for i, one in enumerate(read))
+    return tuple(finish(one, where, source) for where, one in numbered(read_sections(PotentialSection, tables)))
 
 
 def finish(one: PotentialSection, where: str, source: str) -> PotentialSection:

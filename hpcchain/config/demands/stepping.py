@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection, PotentialSection, StepsSection
 
 
-WHOLE = ("frame_every", "report_every", "checkpoint_every")
+OUTPUTS = {"frame_every": "frames", "report_every": "reports", "checkpoint_every": "checkpoints"}
 
 MIDPOINT = 7.0**0.5
 """Step in units of 2 / omega from which on a linear force q times too strong, q = (step omega / 2)^2, settles nowhere:
@@ -66,7 +66,7 @@ def check_stepping(config: Config) -> None:
         )
     if steps.integrator == "contact":
         check_contact_dynamics(config)
-    for key in WHOLE:
+    for key in OUTPUTS:
         require_whole(f"output.{key}", getattr(config.output, key), steps.step)
     require_whole("run.end_time", config.run.end_time, steps.step)
     check_potentials(config, steps)
@@ -145,13 +145,13 @@ def check_stable(config: Config) -> None:
     Verlet steps are unstable beyond 2 / omega. Those of the midpoint rule are stable, but the iteration that looks for
     them ends nowhere beyond `MIDPOINT` times that.
     """
-    for index, one, frequency, limit in unstable(config):
+    for where, one, frequency, limit in unstable(config):
         implicit = required(config.steps).base == "midpoint"
         raise Wrong(
-            f"steps.step: {required(config.steps).step:g} is too long for potential[{index}], in which beads oscillate "
+            f"steps.step: {required(config.steps).step:g} is too long for {where}, in which beads oscillate "
             f"with angular frequency {frequency:.3g}: steps longer than {limit:.3g} over it, {limit / frequency:.3g}, "
             f"{'are not found by the midpoint rule' if implicit else 'are unstable'}; make it smaller, a tenth of that "
-            f"or less, {RELAX * (one.name == 'fene')}or lower potential[{index}]."
+            f"or less, {RELAX * (one.name == 'fene')}or lower {where}."
             f"{'stiffness' if one.stiffness else 'epsilon'}"
         )
     check_near(config)
@@ -183,18 +183,18 @@ def check_near(config: Config) -> None:
                 )
 
 
-def unstable(config: Config, heat: float | None = None) -> Iterator[tuple[int, PotentialSection, float, float]]:
-    """Yield number and table of each potential in which steps are too long, greatest angular frequency, and limit.
+def unstable(config: Config, heat: float | None = None) -> Iterator[tuple[str, PotentialSection, float, float]]:
+    """Yield name and table of each potential in which steps are too long, greatest angular frequency, and limit.
 
     Steps longer than the limit over the frequency are unstable. `heat`: see `oscillators`.
     """
     if config.steps is None:
         return
     limit = 2.0 * (MIDPOINT if config.steps.base == "midpoint" else 1.0)
-    for index, one in enumerate(config.potentials):
+    for where, one in numbered(config.potentials):
         squared = max((stiffness * slowness for stiffness, slowness in oscillators(config, one, heat)), default=0.0)
         if squared * config.steps.step**2 > limit**2:
-            yield index, one, squared**0.5, limit
+            yield where, one, squared**0.5, limit
 
 
 def too_hot(config: Config) -> list[str]:
@@ -204,9 +204,9 @@ def too_hot(config: Config) -> list[str]:
     hottest = max(start, config.thermostat.temperature if config.thermostat else 0.0)
     return [
         f"steps.step = {required(config.steps).step:g} is long for temperature {hottest:g}: where beads come with "
-        f"{HOT:g} times that energy{BONDS_HAVE * (one.name == 'fene')}, potential[{index}] makes steps longer than "
+        f"{HOT:g} times that energy{BONDS_HAVE * (one.name == 'fene')}, {where} makes steps longer than "
         f"{limit / frequency:.3g} unstable, and the run may end there; make it smaller, or the temperature lower"
-        for index, one, frequency, limit in unstable(config, HOT * hottest)
+        for where, one, frequency, limit in unstable(config, HOT * hottest)
     ]
 
 

@@ -302,9 +302,9 @@ def get_json(parent: h5py.File, name: str, kind: type[Stored], comm: Communicato
     return found
 
 
-def get_names(parent: h5py.File, name: str, comm: Communicator | None = None) -> tuple[str, ...]:
+def get_names(parent: h5py.File, name: str) -> tuple[str, ...]:
     """Return stored names; raises DataError where one is no text, or could steer a terminal, which no input's can."""
-    found = get_json(parent, name, list, comm)
+    found = get_json(parent, name, list)
     names = tuple(one for one in found if isinstance(one, str) and not CONTROL.search(one))
     if len(names) < len(found):
         raise wrong_contents(parent.file.filename, f"{name}: are no names")

@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 from pathlib import Path
+from typing import TextIO
 
 from hpcchain.errors import UsageError
 
@@ -34,10 +35,9 @@ def handle_of(path: Path, flags: int) -> int:
     return handle
 
 
-def appended(path: Path, text: str) -> None:
-    """Add a text to the end of a file, which is made if it is missing; raises as `handle_of`."""
-    with open(handle_of(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8") as file:
-        file.write(text)
+def appending(path: Path) -> TextIO:
+    """Return a file of text that is added to at its end, made if it is missing; raises as `handle_of`."""
+    return open(handle_of(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a", encoding="utf-8")
 
 
 def not_plain(path: Path) -> UsageError:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FILES = {"trajectory": "frames", "observables": "reports", "events": "events"}
 """Output files, and what of a run's counters counts their rows."""
+FILE_NAMES = tuple(f"{kind}.h5" for kind in FILES)
 CHECKPOINTS, PARTS, GROWTH, INPUT, LOG_NAME = "checkpoints", "parts", "growth.h5", "input.toml", "run.jsonl"
 """What else there is in a run's folder."""
 

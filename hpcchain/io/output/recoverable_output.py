@@ -191,7 +191,7 @@ def is_finished(output: Output, end: float, comm: Communicator | None = None) ->
     trajectory, observables = output.files["trajectory"], output.files["observables"]
     if output.parts or not isinstance(trajectory, FileHead) or not isinstance(observables, FileHead):
         return False
-    found = root_does(comm, trajectory.path, "reading", lambda: read_trajectory(trajectory.path, checked=False).time)
+    found = root_does(comm, trajectory.path, "reading", lambda: read_trajectory(trajectory.path).time)
     return bool(len(found) and found[-1] == end)
 
 

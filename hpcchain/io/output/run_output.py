@@ -21,7 +21,7 @@ from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5 import files
 from hpcchain.io.hdf5.collective import root_does, translated
 from hpcchain.io.output import events
-from hpcchain.io.output.lineage import CHECKPOINTS, FILES, GROWTH, PARTS, FileHead, file_head
+from hpcchain.io.output.lineage import CHECKPOINTS, FILE_NAMES, FILES, GROWTH, PARTS, FileHead, file_head
 from hpcchain.io.output.parts import list_parts
 from hpcchain.io.output.recoverable_output import RunOutput, output_in
 from hpcchain.io.output.trajectory import GROUP, ORIENTATION, SPIN, Trajectory, bead_columns, read_trajectory
@@ -49,7 +49,7 @@ class Series(NamedTuple):
 
 def joined_files(folder: Path) -> list[Path]:
     """Return the output files, of which each is joined of parts, that a run's folder has."""
-    return [path for path in (folder / f"{kind}.h5" for kind in FILES) if path.is_file()]
+    return [path for name in FILE_NAMES if (path := folder / name).is_file()]
 
 
 def has_output(folder: Path) -> bool:
@@ -89,7 +89,7 @@ def run_output(
 
 def folder_of_unjoined(source: Path) -> Path:
     """Return the run's folder for an output file that is only in parts yet, otherwise the path as it is."""
-    unjoined = source.name in [f"{kind}.h5" for kind in FILES] and not source.exists()
+    unjoined = source.name in FILE_NAMES and not source.exists()
     return source.parent if unjoined and list_parts(source.parent / PARTS) else source
 
 
@@ -288,7 +288,7 @@ def open_frames(output: RunOutput) -> Iterator[Frames]:
     """
     head = output.joined.get("trajectory")
     with ExitStack() as stack:
-        fixed = read_trajectory(head.path, checked=False) if head else beads_of(output)
+        fixed = read_trajectory(head.path) if head else beads_of(output)
         yield Frames(pieces_of(output, stack), fixed)
 
 

@@ -180,21 +180,15 @@ class Trajectory:
         return len(self.time)
 
 
-def read_trajectory(path: Path | str, checked: bool = True) -> Trajectory:
-    """Return the Trajectory in a trajectory.h5.
-
-    Parameters
-    ----------
-    path : path
-    checked : bool
-        False skips the seal, for a file whose seal has just been checked.
+def read_trajectory(path: Path | str) -> Trajectory:
+    """Return the Trajectory in a trajectory.h5 whose seal has been checked.
 
     Raises
     ------
     DataError
-        When the file is missing, foreign or damaged.
+        When something in it cannot be read.
     """
-    with files.reading(path, "trajectory", checked=checked) as file:
+    with files.reading(path, "trajectory", checked=False) as file:
         mass = files.get(file, f"{GROUP}/mass")
         constant = {name for name in SPIN if isinstance(file.get(f"{GROUP}/{name}"), h5py.Dataset)}
         spin = {name: files.get(file, f"{GROUP}/{name}") if name in constant else None for name in SPIN}

@@ -14,7 +14,7 @@ from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.growth_state import read_growth
 from hpcchain.io.hdf5 import files
-from hpcchain.io.output.lineage import CHECKPOINTS, GROWTH, INPUT, PARTS
+from hpcchain.io.output.lineage import CHECKPOINTS, FILES, GROWTH, INPUT, PARTS
 from hpcchain.io.output.parts import list_parts, read_head
 from hpcchain.io.output.run_output import (
     Series,
@@ -58,7 +58,7 @@ def info(path: Path | str) -> str:
         "growth": _growth,
     }[kind]
     facts = {"file": str(path), "kind": f"{kind}, format {files.FORMAT[kind]}", "bytes": os.path.getsize(path)}
-    return _lines(facts | describe(path))
+    return _lines(facts | describe(path) | (_provenance(path) if kind in FILES else {}))
 
 
 def _lines(facts: Mapping[str, object]) -> str:
@@ -160,13 +160,12 @@ def _trajectory(path: Path | str) -> dict[str, object]:
         facts["spins"] = f"angular velocities{' and orientations' * found.turns} of each frame"
     elif found.moment_of_inertia is not None:
         facts["directors"] = f"orientation and spin of {int((found.moment_of_inertia > 0.0).sum())} beads"
-    return facts | _provenance(path)
+    return facts
 
 
 def _observables(path: Path | str) -> dict[str, object]:
-    with files.reading(path, "observables") as file:
-        facts = _reports(series_in(file))
-    return facts | _provenance(path)
+    with files.reading(path, "observables", checked=False) as file:
+        return _reports(series_in(file))
 
 
 def _reports(series: Mapping[str, Series]) -> dict[str, object]:
@@ -178,15 +177,14 @@ def _reports(series: Mapping[str, Series]) -> dict[str, object]:
 
 
 def _events(path: Path | str) -> dict[str, object]:
-    with files.reading(path, "events") as file:
+    with files.reading(path, "events", checked=False) as file:
         time, kind = files.get(file, "events/time"), files.get(file, "events/kind")
-    facts = {
+    return {
         "events": len(time),
         "bead-bead": int((kind == 0).sum()),
         "wall": int((kind == 1).sum()),
         "times": _span(time),
     }
-    return facts | _provenance(path)
 
 
 def _part(path: Path | str) -> dict[str, object]:
@@ -196,11 +194,11 @@ def _part(path: Path | str) -> dict[str, object]:
 
 def _growth(path: Path | str) -> dict[str, object]:
     state, _ = read_growth(Path(path))
-    return {"beads": len(state.position), "grown to": f"{state.numbers['size']:.6g} of full size"}
+    return {"beads": len(state.position), "grown to": f"{state.size:.6g} of full size"}
 
 
 def _provenance(path: Path | str) -> dict[str, object]:
-    with files.reading(path, None) as file:
+    with files.reading(path, None, checked=False) as file:
         return files.get_json(file, "provenance", dict)
 
 

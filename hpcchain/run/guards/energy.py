@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hpcchain.errors import EngineError, StepError
-from hpcchain.model.physics.external import loses_energy
-from hpcchain.observe.runlog import relative_error
+from hpcchain.model.physics.external import exchanges_energy, gravity_of, loses_energy
 from hpcchain.propagators.catalogue import PROPAGATORS
 from hpcchain.sector.collapse import not_a_number
 
@@ -56,33 +55,54 @@ class EnergyWatch:
         For its molecules and physics; of its state nothing is used.
     freedom : int
         Degrees of freedom, for the temperature.
+    reference : float, optional
+        That energy, where the run goes on from a checkpoint.
+
+    Attributes
+    ----------
+    reference : float or None
+        What is to be kept, of the run's first report [mass length^2 / time^2].
     """
 
-    def __init__(self, system: System, freedom: int) -> None:
+    def __init__(self, system: System, freedom: int, reference: float | None = None) -> None:
+        self.reference = reference
         self._topology, self._physics, self._freedom = system.topology, system.physics, max(int(freedom), 1)
         self._kept, self._warmth = self._physics.is_elastic and not loses_energy(self._physics), 0.0
         if self._physics.steps:
             thermostat = self._physics.acting.thermostat
             self._warmth = self._freedom * float(thermostat.temperature if thermostat else 0.0)
             self._kept = self._kept and not (thermostat or any(self._physics.steps.damping))
+        others = gravity_of(self._physics).any() or self._physics.extended.potentials
+        self._has_others = bool(others) or exchanges_energy(self._physics)
         self._kinds = list(stepped_kinds(self._topology.prototypes, self._physics))
         self._silent = False
 
-    def heed(
-        self, time: float, energy: float, reference: float | None, contacts: int, scale: float = 0.0
-    ) -> str | None:
+    def error(self, energy: float, kinetic: float) -> float:
+        """Return how far an energy is off the reference, relative to it; 0 where it is not known.
+
+        Where the zero of the energy means nothing, as in a field of gravity, it is relative to the kinetic energy if
+        that is more.
+        """
+        reference, scale = self.reference, self._scale(kinetic)
+        if scale > 0.0 and reference is not None:
+            return (energy - reference) / max(abs(reference), scale)
+        return energy / reference - 1.0 if reference else 0.0
+
+    def _scale(self, kinetic: float) -> float:
+        """Return what errors of the energy are relative to at least: the kinetic one, where others may cancel it."""
+        return kinetic if self._has_others else 0.0
+
+    def heed(self, time: float, energy: float, kinetic: float, contacts: int) -> str | None:
         """Return what to say to the user, None for nothing; said once.
 
         Parameters
         ----------
         time : float
             [time]
-        energy, reference : float
-            What is to be kept now, and of the run's first report (None: there was none) [mass length^2 / time^2].
+        energy, kinetic : float
+            What is to be kept, and kinetic energy, now [mass length^2 / time^2].
         contacts : int
             Between beads in the whole run.
-        scale : float, optional
-            What errors are relative to if it is more than the reference (`relative_error`).
 
         Raises
         ------
@@ -95,15 +115,15 @@ class EnergyWatch:
             )
         if not math.isfinite(energy):
             raise not_a_number(self._physics, f"at t {time:.6g} the kinetic energy")
-        error = relative_error(energy, reference, scale)
-        if reference is None or self._physics.steps or not self._kept or error == 0.0:
+        error = self.error(energy, kinetic)
+        if self.reference is None or self._physics.steps or not self._kept or error == 0.0:
             return None
         if not self._kinds and abs(error) > self._limit(REFUSED):
             raise EngineError(
                 f"at t {time:.6g} the kinetic energy is {error:+.1e} of itself off what it was at the "
                 f"start, which exact flights and elastic contacts keep: {advice()}"
             )
-        limit = self._noted_from(time, max(reference, scale), contacts)
+        limit = self._noted_from(time, max(self.reference, self._scale(kinetic)), contacts)
         if self._silent or abs(error) <= limit:
             return None
         self._silent = True
@@ -112,15 +132,18 @@ class EnergyWatch:
             f"to be expected: {self._hint()}"
         )
 
-    def impossible(self, energy: float, reference: float, scale: float = 0.0) -> bool:
+    def impossible(self, energy: float, kinetic: float) -> bool:
         """Return whether no run comes to an energy, work and heat taken out, from that of its first report.
 
-        Contacts that take energy bring none. What is above is relative to the lower one, or to the scale where that is
-        more; so is what is below.
+        Contacts that take energy bring none. What is above is relative to the lower one, or to the scale of errors
+        where that is more; so is what is below.
         """
+        reference = self.reference
+        if reference is None:
+            return False
         limit = WILD if self._physics.steps or self._kinds else self._limit(REFUSED)
         low, high = (energy, reference) if self._kept and energy < reference else (reference, energy)
-        return not high - low <= limit * max(abs(low), scale, self._warmth)
+        return not high - low <= limit * max(abs(low), self._scale(kinetic), self._warmth)
 
     def _limit(self, usual: float) -> float:
         """Return a relative error for exact flights: the usual one, or one that goes with a coarser tolerance."""

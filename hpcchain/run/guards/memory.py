@@ -32,7 +32,6 @@ from hpcchain.sector.setup.shell import default_shell, is_dilute
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.machine import Available, Bound
-    from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.comm import Single, World
 
 BYTES_PER_RANK = 180_000_000
@@ -206,7 +205,7 @@ def list_bytes(config: Config) -> float:
         ranges = [potential.range for potential in physics.steps.potentials]
         farthest = max([*ranges, *one.diameter[~one.soft].tolist()], default=0.0)
         mean = float(np.sum(copies * one.diameter)) / composition.beads
-        list_radius = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # `skin_for`, whose module has kernels
+        list_radius = farthest + (shell or max(0.1 * farthest, 0.35 * mean))  # as `steps.skin`, which has kernels
         return 4.0 * min(SPARE_SOFT * close * list_radius**3, composition.beads) if farthest else 0.0
     within = max((one.distances[-1] for one in physics.extended.potentials), default=0.0)
     inside = BYTES_INSIDE * min(LONGEST * close * within**3, composition.beads)
@@ -222,21 +221,21 @@ def list_bytes(config: Config) -> float:
     return inside + 4.0 * float(np.sum(copies * entries)) / composition.beads
 
 
-def require_memory_for(config: Config, comm: Single | World, mpi: Communicator | None) -> Extent:
+def require_memory_for(config: Config, comm: Single | World) -> Extent:
     """Return the Extent of a run; raise ConfigError on every rank where it does not fit on the nodes; collective."""
-    extent = root_does(mpi, config.source, "measuring it", lambda: extent_of(config))
+    extent = root_does(comm.mpi, config.source, "measuring it", lambda: extent_of(config))
     way = "use more nodes, or fewer molecules (molecule.count)"
     if config.initial.method == "grow" and extent.start() > extent.own(comm.size):
         way += "; or grow a small box and copy it ('hpcchain build --replicate'): every rank grows the whole box"
     key = "initial.file" if config.initial.method == "file" else "molecule.count"
-    require_memory(extent, comm, mpi, f"{config.source}: {key}", way)
+    require_memory(extent, comm, f"{config.source}: {key}", way)
     return extent
 
 
-def require_memory_to_resume(path: Path, comm: Single | World, mpi: Communicator | None) -> None:
+def require_memory_to_resume(path: Path, comm: Single | World) -> None:
     """Raise ConfigError on every rank where the run of a checkpoint does not fit on the ranks' nodes; collective."""
-    extent = root_does(mpi, path, "measuring it", lambda: resumed_extent(path))
-    require_memory(extent, comm, mpi, str(path), "use more nodes")
+    extent = root_does(comm.mpi, path, "measuring it", lambda: resumed_extent(path))
+    require_memory(extent, comm, str(path), "use more nodes")
 
 
 def short_of_memory(need: int) -> tuple[str, Bound] | None:
@@ -247,7 +246,6 @@ def short_of_memory(need: int) -> tuple[str, Bound] | None:
 def require_memory(
     extent: Extent,
     comm: Single | World,
-    mpi: Communicator | None,
     name: str,
     way: str,
     available: Available | None = None,
@@ -259,7 +257,6 @@ def require_memory(
     ----------
     extent : Extent
     comm : Single or World
-    mpi : communicator or None
     name : str
         What needs it, for the message.
     way : str
@@ -280,7 +277,7 @@ def require_memory(
             f"{machine.size(need)} of memory per rank: on node {os.uname().nodename} {wanted}, where "
             f"{machine.size(there.bytes)} are {there.reason}; {way}"
         )
-    agree(mpi, None if text is None else ConfigError(text))
+    agree(comm.mpi, None if text is None else ConfigError(text))
 
 
 def lacking(need: int, ranks: list[Available]) -> tuple[str, Bound] | None:

@@ -18,9 +18,9 @@ import logging
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,8 +117,9 @@ def grown_system(
     topology, one = composition.whole(), composition.prototypes
     like_others = replace(one, flexible=np.zeros_like(one.flexible), soft=np.zeros_like(one.soft))
     grown = replace(composition, prototypes=like_others)  # beads that potentials hold are grown like all others
-    directors = checked(build_directors(config), composition, None if comm is None else comm.mpi, config.source)
-    growth = Growth(config, box, grown, progress, pause, comm or Single(), keep)
+    comm = comm or Single()
+    directors = checked(build_directors(config), composition, comm.mpi, config.source)
+    growth = Growth(config, box, grown, progress, pause, comm, keep)
     position = growth.positions() if places is None else growth.from_places(places)
     temperature, seed = config.initial.temperature, config.initial.seed
     velocity = moved_along(config, maxwell(topology, position, temperature, seed))
@@ -194,62 +195,19 @@ def place_small(
             scale *= 0.8
 
 
-@dataclass(frozen=True)
-class Stage:
-    """Where growth is, at the end of a slice.
-
-    Attributes
-    ----------
-    draw : int
-        Which placement it began from.
-    placed, step : float
-        Fraction of the full size at the beginning, and its growth in a slice.
-    rate : float
-        Growth of that fraction in a thermal time.
-    slice, slices, calm : int
-        Slices done, slices in all, and those done when beads last did not meet often.
-    tries : int
-        How often growth may still go on more slowly.
-    freedom : int
-        Degrees of freedom.
-    tick : float
-        Of the clock [time].
-    """
-
-    draw: int
-    placed: float
-    step: float
-    rate: float
-    slice: int
-    slices: int
-    calm: int
-    tries: int
-    freedom: int
-    tick: float
-
-    @property
-    def size(self) -> float:
-        """Fraction of the full diameters that is reached."""
-        return self.placed + self.slice * self.step
-
-    def slower(self) -> Stage:
-        """Return the Stage from which growth goes on more slowly: the last calm one."""
-        return replace(
-            self,
-            tries=self.tries - 1,
-            rate=self.rate / SLOWER,
-            step=self.step / FINER,
-            slices=self.slices * FINER,
-            slice=self.calm * FINER,
-            calm=self.calm * FINER,
-        )
-
-
-class Moving(NamedTuple):
-    """Where beads are and how they move, (N, 3) each [length], [length / time]."""
-
-    position: NDArray[np.float64]
-    velocity: NDArray[np.float64]
+def slower(state: GrowthState) -> GrowthState:
+    """Return the GrowthState from which growth goes on more slowly: the last calm one."""
+    return replace(
+        state,
+        position=state.calm_position,
+        velocity=state.calm_velocity,
+        tries=state.tries - 1,
+        rate=state.rate / SLOWER,
+        step=state.step / FINER,
+        slices=state.slices * FINER,
+        slice=state.calm * FINER,
+        calm=state.calm * FINER,
+    )
 
 
 def log_another(error: ConfigError, which: str) -> None:
@@ -293,7 +251,7 @@ class Growth:
         """
         rods = bool(self._topology.rod.any())
         kept = None if self._keep is None else self._keep.load()
-        first = 0 if kept is None else int(kept.numbers["draw"])
+        first = 0 if kept is None else kept.draw
         for draw in range(first, PLACEMENTS):
             try:
                 return self._drawn_and_grown(draw, rods, kept if draw == first else None)
@@ -318,21 +276,17 @@ class Growth:
         if scale == 1.0:
             return position
         LOG.info("growing the start from given places, from %.3g of the full diameters on", scale)
-        stage, now = self._beginning(0, position, scale, SLOWEST)
-        return self.grown(stage, now, now)
+        return self.grown(self._beginning(0, position, scale, SLOWEST))
 
     def _drawn_and_grown(self, draw: int, rods: bool, kept: GrowthState | None) -> NDArray[np.float64]:
         """Return the positions after a placement and growth, or after growth that was kept."""
         if kept is not None:
-            stage = Stage(**{f.name: kept.numbers[f.name] for f in fields(Stage)})  # type: ignore[arg-type]  # as written
-            now, calm = Moving(kept.position, kept.velocity), Moving(kept.calm_position, kept.calm_velocity)
-            return self.grown(stage, now, calm)
+            return self.grown(kept)
         large = BEYOND_CROSSING * crossing_size(self._topology) if draw == PLACEMENTS else None
         scale, position = place_small(self._drawn(draw), self._box, self._topology, rods and draw > 0, large)
         if scale == 1.0:
             return position
-        stage, now = self._beginning(draw, position, scale, 0 if rods and draw == 0 else SLOWEST)
-        return self.grown(stage, now, now)
+        return self.grown(self._beginning(draw, position, scale, 0 if rods and draw == 0 else SLOWEST))
 
     def _past_crossing(self, error: ConfigError) -> NDArray[np.float64]:
         """Return the positions after a placement of beads whose bonds do not cross; raise the error where none helps.
@@ -361,15 +315,19 @@ class Growth:
         initial = self._config.initial
         return replace(self._config, initial=replace(initial, seed=(initial.seed + draw * NEXT_SEED) % 2**64))
 
-    def _beginning(self, draw: int, position: NDArray[np.float64], scale: float, tries: int) -> tuple[Stage, Moving]:
-        """Return from which Stage, and how moving, beads of a fraction `scale` of their size grow."""
+    def _beginning(self, draw: int, position: NDArray[np.float64], scale: float, tries: int) -> GrowthState:
+        """Return from where beads of a fraction `scale` of their size grow."""
         initial, topology = self._config.initial, self._topology
         velocity = maxwell(topology, position, initial.temperature, initial.seed)
         rate = RATE
         if initial.growth_rate != "auto":
             rate = initial.growth_rate * thermal_time(topology, initial.temperature)
         slices = max(SLICES, int(math.ceil((1.0 - scale) / rate * 8)))
-        stage = Stage(
+        return GrowthState(
+            position=position,
+            velocity=velocity,
+            calm_position=position,
+            calm_velocity=velocity,
             draw=draw,
             placed=scale,
             step=(1.0 + CLEARANCE - scale) / slices,
@@ -381,60 +339,51 @@ class Growth:
             freedom=degrees_of_freedom(topology, position),
             tick=build_physics(self._config, topology, velocity).tick,
         )
-        return stage, Moving(position, velocity)
 
-    def grown(self, stage: Stage, now: Moving, calm: Moving) -> NDArray[np.float64]:
-        """Return (N, 3) positions after the diameters have grown from a Stage to their full size.
+    def grown(self, state: GrowthState) -> NDArray[np.float64]:
+        """Return (N, 3) positions after the diameters have grown from a GrowthState to their full size.
 
         Where the beads jam, growth goes on from the last slice in which they did not meet often yet, more slowly.
-
-        Parameters
-        ----------
-        stage : Stage
-        now : Moving
-            Without overlaps at that size.
-        calm : Moving
-            Of the last calm slice.
         """
         initial, topology = self._config.initial, self._topology
         unit = thermal_time(topology, initial.temperature)
-        given = physics_with(self._config, stage.tick)
+        given = physics_with(self._config, state.tick)
         acting = while_growing(given.extended, self._config)
         elastic = replace(given, restitution=1.0, contact_time=0.0, extended=acting)
         physics = with_short_steps(elastic, LONGEST_STEP * unit)
-        while stage.slice < stage.slices:
-            system = System(self._box, self._composition, State.at_time_zero(*now), physics)
-            length = stage.step / stage.rate * unit
-            engine = engine_for(system, self._config, self._comm, growth=(stage.size, stage.rate / unit))
+        while state.slice < state.slices:
+            system = System(self._box, self._composition, State.at_time_zero(state.position, state.velocity), physics)
+            length = state.step / state.rate * unit
+            engine = engine_for(system, self._config, self._comm, growth=(state.size, state.rate / unit))
             try:
-                contacts = self._slice(engine, length, stage.size, stage.rate / unit)
+                contacts = self._slice(engine, length, state.size, state.rate / unit)
             except Stopped:
-                raise Stopped(self._kept(stage, now, calm)) from None
+                raise Stopped(self._kept(state)) from None
             if contacts > MOST_CONTACTS:
-                if stage.tries == 0:
-                    raise Jammed(jam(self._config, stage.size), stage.size)
-                stage, now = stage.slower(), calm
+                if state.tries == 0:
+                    raise Jammed(jam(self._config, state.size), state.size)
+                state = slower(state)
                 continue
             position, velocity, _ = brought_together(self._comm, topology.beads, engine.ids, engine.frame(length))
             del engine  # before the next one is made: two at a time would be the most memory that a run ever takes
             position = project_positions(topology, position)
             velocity = project_velocities(topology, position, velocity)
-            now = Moving(position, rescaled(topology, velocity, stage.freedom, initial.temperature))
-            stage = replace(stage, slice=stage.slice + 1)
+            velocity = rescaled(topology, velocity, state.freedom, initial.temperature)
+            state = replace(state, slice=state.slice + 1, position=position, velocity=velocity)
             if contacts * unit < CALM * length:
-                stage, calm = replace(stage, calm=stage.slice), now
-            self._report(stage.size)
+                state = replace(state, calm=state.slice, calm_position=position, calm_velocity=velocity)
+            self._report(state.size)
             if self._keep is not None and self._comm.any(self._keep.due()):
-                self._kept(stage, now, calm)
-        return now.position
+                self._kept(state)
+        return state.position
 
-    def _kept(self, stage: Stage, now: Moving, calm: Moving) -> str:
+    def _kept(self, state: GrowthState) -> str:
         """Keep where growth is where that is possible; return the message for a stop here."""
         what, then = "stopped by a signal or the wall limit while making the start", "run the same command again"
         if self._keep is None:
             return f"{what}; nothing is kept yet: {then}"
-        self._keep.save(GrowthState(asdict(stage) | {"size": stage.size}, *now, *calm))
-        return f"{what}, at {stage.size:.3f} of full size, which is kept in {self._keep.path}: {then}"
+        self._keep.save(state)
+        return f"{what}, at {state.size:.3f} of full size, which is kept in {self._keep.path}: {then}"
 
     def _slice(self, engine: Engine, length: float, scale: float, rate: float) -> float:
         """Carry an engine, its beads growing from size `scale` at a rate; return all ranks' contacts a bead.

@@ -1,4 +1,4 @@
-"""Starts of many copies of a small one, of which each rank makes and writes an even part, some blocks at a time.
+"""Starts of many copies of a small one, and their input; each rank makes and writes an even part, blocks at a time.
 
 Orientations and spins of copies are random, so the file has their seed and temperature instead of them.
 """
@@ -6,16 +6,20 @@ Orientations and spins of copies are random, so the file has their seed and temp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.demands.check import untried_speed
+from hpcchain.config.demands.check import check, untried_speed
 from hpcchain.config.keys.key import MOST_BEADS
-from hpcchain.errors import ConfigError
+from hpcchain.config.keys.values import Wrong
+from hpcchain.config.sizes import with_counts
+from hpcchain.errors import ConfigError, UsageError
 from hpcchain.io.checkpoint.checkpoint import write_start
 from hpcchain.model.clock import tick_for
 from hpcchain.model.starts.given import TOLERANCE, require_apart
@@ -35,6 +39,43 @@ BLOCKS = 8
 """Blocks of 4096 beads that a rank makes at a time."""
 
 
+def enlarged(config: Config, numbers: Sequence[int], start: Path | str) -> Config:
+    """Return the input of numbers[0] x numbers[1] x numbers[2] copies of an input's box, which starts from a file.
+
+    Parameters
+    ----------
+    config : Config
+    numbers : (int, int, int)
+        Copies along each axis.
+    start : path
+        The file.
+
+    Raises
+    ------
+    UsageError
+        When an axis of which there are to be several copies is not periodic.
+    ConfigError
+        When so large a box is no possible input.
+    """
+    for axis, number in enumerate(numbers):
+        if number > 1 and config.box.boundary[axis] != "periodic":
+            raise UsageError(
+                f"--replicate: {number} copies along axis {axis}, but box.boundary is "
+                f'"{config.box.boundary[axis]}" there in {config.source}; only a periodic axis can be '
+                "copied: give 1 for it"
+            )
+    count = math.prod(numbers)
+    size = tuple(edge * number for edge, number in zip(config.box.size, numbers, strict=True))
+    initial = replace(config.initial, method="file", file=os.path.abspath(start))
+    try:
+        molecules = with_counts(config.molecules, count)
+        large = replace(config, box=replace(config.box, size=size), molecules=molecules, initial=initial)
+        check(large)
+    except Wrong as wrong:
+        raise ConfigError(f"{config.source}: --replicate: {wrong}") from None
+    return large
+
+
 def write_copies(
     path: Path,
     config: Config,
@@ -52,7 +93,7 @@ def write_copies(
     ----------
     path : path
     config : Config
-        Of all copies together (`config.enlarge`): temperature, seed, physics.
+        Of all copies together (`enlarged`): temperature, seed, physics.
     system : System
         Of one copy, or this rank's part of it; its velocities, images, clocks, orientations and spins count for
         nothing.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.keys.key import required
+from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.schema import read_sections
 from hpcchain.config.keys.sections import MoleculeSection
 from hpcchain.config.keys.values import Wrong, shown
@@ -63,6 +63,11 @@ class Source(NamedTuple):
     frame: int | None = None
     bond_length: float | None = None
     tolerance: float | None = None
+
+    @property
+    def rounding(self) -> float:
+        """The tolerance, or by how much bonds differ for the digits of the format."""
+        return ROUNDED.get(format_of(self.path, self.fmt), SINGLE) if self.tolerance is None else self.tolerance
 
 
 class Found(NamedTuple):
@@ -132,9 +137,7 @@ def of_own_molecules(
     box = box_of(name, table)
     beads.make_whole(box)
     require_bonds(beads, box)
-    tolerance = source.tolerance
-    if tolerance is None and source.bond_length is None:
-        tolerance = ROUNDED.get(format_of(source.path, source.fmt), SINGLE)
+    tolerance = source.tolerance if source.bond_length is not None else source.rounding
     beads.set_lengths(source.bond_length, tolerance, of_all.get("rigid") is not False)
     beads, sequence = beads.sorted_by_molecule()
     if np.any(np.diff(sequence) != 1):
@@ -173,7 +176,7 @@ def of_given_molecules(
 ) -> Found:
     """Return what `found_in` does where the input's [[molecule]] tables say what molecules are."""
     try:
-        sections = [finish(kind, f"molecule[{i}]") for i, kind in enumerate(read_sections(MoleculeSection, kinds))]
+        sections = [finish(kind, where) for where, kind in numbered(read_sections(MoleculeSection, kinds))]
     except Wrong as wrong:
         raise ConfigError(f"{name}: {wrong}") from None
     if source.bond_length is not None:
@@ -196,11 +199,8 @@ def of_given_molecules(
     rows = np.lexsort(np.sort(topology.bonds, axis=1).T[::-1])  # as the beads have their bonds
     length = np.where(topology.rigid, topology.bond_length, np.nan)[rows]
     beads.make_whole(box_of(name, table), length)
-    wanted = source.tolerance
-    if wanted is None:
-        wanted = ROUNDED.get(format_of(source.path, source.fmt), SINGLE)
-    beads.set_lengths(None, wanted)
-    beads.require_near(length, wanted)
+    beads.set_lengths(None, source.rounding)
+    beads.require_near(length, source.rounding)
     return Found(beads.on_bonds(config), str(source.path), beads.names)
 
 

@@ -109,7 +109,7 @@ def moved_to(
     Steps have all beads at one time, and those of a file could run code that the file names: they are not made.
     """
     if system.physics.steps:
-        state, ids = system.state, np.arange(*slab(system.topology.beads, comm.mpi if comm.size > 1 else None))
+        state, ids = system.state, np.arange(*slab(system.topology.beads, comm.mpi))
         extra = complete(state.extra, system.physics, 0)
         return ids, (state.position[ids], state.velocity[ids], state.image[ids]), extra[ids]
     engine = engine_for(system, config, comm)
@@ -133,7 +133,7 @@ def spins_of(
     given = {"spin": extra[:, L.SPIN : L.SPIN + 3]}
     if there.orientations:
         given["orientation"] = orientations_at(found.system, extra, ids, found.time)
-    given = slabs.whole(comm.mpi if comm.size > 1 else None, topology.beads, ids, given)
+    given = slabs.whole(comm.mpi, topology.beads, ids, given)
     rows = first_rows(topology.beads)
     rows[:, L.SPIN : L.SPIN + 3] = given["spin"]
     if "orientation" in given:

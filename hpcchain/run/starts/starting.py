@@ -133,11 +133,6 @@ def warn(config: Config, mpi: Communicator | None, begin: float = 0.0) -> None:
         LOG.warning("%s: %s", config.source, line)
 
 
-def mpi_of(comm: Single | World | None) -> Communicator | None:
-    """Return the communicator for parallel files, or None for one rank."""
-    return comm.mpi if comm is not None and comm.size > 1 else None
-
-
 def with_end(config: Config, until: float | None) -> Config:
     """Return the input with another end time, if one is given, which must be a whole number of steps where there are.
 
@@ -167,7 +162,7 @@ def require_walls_apart(config: Config, until: float) -> None:
 def start_system(
     config: Config,
     signals: Signals,
-    comm: Single | World | None = None,
+    comm: Single | World,
     limit: WallLimit | None = None,
     keep: GrowthFile | None = None,
     places: NDArray[np.float64] | None = None,
@@ -183,7 +178,7 @@ def start_system(
     if method == "file":
         return with_spins(system_from_file(config, comm), config)
     LOG.info("growing the initial configuration")
-    progress = Progress("growing the start: size", None, 1.0, 0 if comm is None else comm.rank)
+    progress = Progress("growing the start: size", None, 1.0, comm.rank)
     try:
         grown = grown_system(
             config, progress.look, lambda: signals.stop or (limit is not None and limit.near()), comm, keep, places

@@ -95,7 +95,7 @@ def test_analyze_draws_when_matplotlib_is_there_and_says_so_when_not(capsys, fol
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
     assert main(["analyze", str(folder), "--plot"]) == 2
     captured = capsys.readouterr()
-    assert "--plot needs matplotlib" in captured.err and captured.out == ""
+    assert "--plot needs the package matplotlib: pip install 'hpcchain[plot]'" in captured.err and captured.out == ""
     monkeypatch.undo()
     pytest.importorskip("matplotlib")
     assert main(["analyze", str(folder), "--plot"]) == 0

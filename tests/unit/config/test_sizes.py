@@ -6,11 +6,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from hpcchain.config.enlarge import enlarged
 from hpcchain.config.load import config_from_table
 from hpcchain.errors import ConfigError
 from hpcchain.io.output.trajectory import bead_types
 from hpcchain.model.topology import build_composition
+from hpcchain.run.starts.replicate import enlarged
 
 BOX = {"box": {"size": [50.0] * 3}, "run": {"end_time": 1.0}}
 NORMAL = {"mean": 1.2, "deviation": 0.15}

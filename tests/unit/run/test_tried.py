@@ -56,7 +56,7 @@ def test_what_was_tried_keeps_the_energy(write, length, time, mass, step):
     def energy(at):
         order = engine.ids.argsort()
         frame = [part[order] for part in engine.frame(at)]
-        return watch.measure(watch.sums(0, *frame, 4096), 0.0, 0.0, 0)["kinetic_energy"]
+        return watch.measure(watch.sums(0, *frame, 4096), 0.0)["kinetic_energy"]
 
     before = energy(0.0)
     engine.advance(2.0 * time, lambda: False)

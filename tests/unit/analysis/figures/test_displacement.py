@@ -8,7 +8,7 @@ import pytest
 from hpcchain.analysis.figures.displacement import Displacement, windows, without_box
 from hpcchain.analysis.kinds import Kind
 from hpcchain.analysis.statistics import split
-from hpcchain.analysis.study import of_kind
+from hpcchain.analysis.study import Sample, of_kind
 from hpcchain.analysis.tables import Report, Value
 
 
@@ -34,7 +34,7 @@ def displaced(whole):
         beads=lambda name, rows, low, high: read[name][rows, low:high].copy(), fixed=SimpleNamespace(edges=np.ones(3))
     )
     report = Report("walks")
-    of_kind(report, kind, [Displacement(kind)], source, slice(0, frames), 1.0, None)
+    of_kind(report, kind, [Displacement(kind)], Sample(source, None, [kind], None), slice(0, frames), 1.0)
     return report
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from hpcchain.cli.main import main
 from hpcchain.errors import DataError
-from hpcchain.io.growth_state import GrowthState, write_growth
+from hpcchain.io.growth_state import NUMBERS, GrowthState, write_growth
 from hpcchain.io.output.assemble import assemble
 from hpcchain.io.output.parts import read_head
 from hpcchain.io.output.run_output import event_tables, open_frames, read_reports, run_output
@@ -128,8 +128,8 @@ def test_a_file_that_is_in_parts_yet_stands_for_its_run(tmp_path, kind):
 
 
 def test_a_start_that_is_still_growing_is_said(tmp_path):
-    empty = np.zeros((4, 3))
-    write_growth(tmp_path / "growth.h5", GrowthState({"size": 0.75}, empty, empty, empty, empty), "")
+    numbers = dict.fromkeys(NUMBERS, 0) | {"placed": 0.5, "slice": 2, "step": 0.125}
+    write_growth(tmp_path / "growth.h5", GrowthState(*np.zeros((4, 4, 3)), **numbers), "")
     with pytest.raises(DataError, match="its start is still growing: there is no output yet"):
         run_output(tmp_path)
     assert "its start is still growing" in info(tmp_path)

@@ -99,7 +99,8 @@ def test_it_is_one_message_and_exit_code_on_any_ranks(tmp_path, start, run_hpcch
     assert "Traceback" not in done.stderr
 
 
-def watch(tmp_path, text, steps=None):
+def watch(tmp_path, text, steps=None, gravity=None):
+    """Return the EnergyWatch of an input, and the energy that it refers to."""
     path = tmp_path / "in.toml"
     path.write_text("[box]\nsize = [20, 20, 20]\n[run]\nend_time = 1\n" + text)
     config = load_config(path)
@@ -107,8 +108,14 @@ def watch(tmp_path, text, steps=None):
     topology = composition.whole()
     system = System(build_box(config.box), composition, None, build_physics(config, topology, np.ones((1, 3))))
     system.physics = system.physics if steps is None else Physics(tick=1.0, steps=steps)
+    system.physics = replace(system.physics, extended=replace(system.physics.extended, gravity=gravity))
     freedom = 3 * topology.beads - len(topology.bonds) - 3
-    return EnergyWatch(system, freedom), 0.5 * freedom
+    return EnergyWatch(system, freedom, 0.5 * freedom), 0.5 * freedom
+
+
+def impossible(one, energy, reference):
+    one.reference = reference
+    return one.impossible(energy, energy)
 
 
 CHAINS = "[[molecule]]\nkind = 'chain'\nbeads = 10\ncount = 12\n"
@@ -124,8 +131,9 @@ EXACT = {
 @pytest.mark.parametrize("name", EXACT)
 def test_exact_flights_are_held_to_what_they_keep(tmp_path, name):
     one, energy = watch(tmp_path, EXACT[name])
-    assert one.impossible(energy, 1.01 * energy) and one.impossible(energy, 0.99 * energy)
-    assert not one.impossible(energy, 1.0009 * energy)
+    assert impossible(one, energy, 1.01 * energy) and impossible(one, energy, 0.99 * energy)
+    assert not impossible(one, energy, 1.0009 * energy) and not impossible(one, energy, None)
+    one.reference = energy
     assert one.heed(1.0, energy * (1.0 + 9e-7), energy, 10) is None
     assert "1.0e-06 to be expected" in one.heed(1.0, energy * (1.0 - 2e-6), energy, 10)
     assert one.heed(1.0, energy * (1.0 - 2e-5), energy, 10) is None, "said once"
@@ -156,26 +164,40 @@ def test_no_run_comes_from_far_more_energy_unless_it_loses_some(tmp_path, more, 
     """A reference of a checkpoint may be wrong: what is far below it is as impossible as what is far above."""
     for propagator in ("", "[propagator]\nname = 'rattle'\nstep = 0.1\n"):
         one, energy = watch(tmp_path, CHAINS + more + propagator)
-        assert one.impossible(energy, 1e30) == one.impossible(0.0, energy) == refused
-        assert one.impossible(1e9 * energy, energy) and not one.impossible(energy, energy)
+        assert impossible(one, energy, 1e30) == impossible(one, 0.0, energy) == refused
+        assert impossible(one, 1e9 * energy, energy) and not impossible(one, energy, energy)
     steps = replace(STEPS, damping=() if refused else (1.0,))
-    assert watch(tmp_path, CHAINS, steps)[0].impossible(1.0, 1e30) == refused
+    assert impossible(watch(tmp_path, CHAINS, steps)[0], 1.0, 1e30) == refused
 
 
 def test_bands_follow_the_kinetic_energy_where_the_reference_is_negative(tmp_path):
     """As in a field of gravity, or where a checkpoint has it wrong."""
     for step, said in ((0.1, False), (0.01, True)):
-        one, energy = watch(tmp_path, CHAINS + f"[propagator]\nname = 'rattle'\nstep = {step}\n")
-        assert bool(one.heed(1.0, -1.1 * energy, -energy, 10, energy)) == said
+        one, energy = watch(tmp_path, CHAINS + f"[propagator]\nname = 'rattle'\nstep = {step}\n", gravity=(0, 0, -1))
+        one.reference = -energy
+        assert bool(one.heed(1.0, -1.1 * energy, energy, 10)) == said
     one, energy = watch(tmp_path, CHAINS + "[propagator]\nname = 'rattle'\nstep = 0.1\n")
-    assert "off what it was at the start, more than" in one.heed(1.0, energy, -0.1 * energy, 10)
+    one.reference = -0.1 * energy
+    assert "off what it was at the start, more than" in one.heed(1.0, energy, energy, 10)
+
+
+def test_errors_are_relative_to_the_reference_or_to_more_where_its_zero_means_nothing(tmp_path):
+    one, energy = watch(tmp_path, CHAINS)
+    assert (one.error(1.25 * energy, 1e9), one.error(energy, 0.0)) == (0.25, 0.0)
+    for one.reference in (None, 0.0):
+        assert one.error(energy, energy) == 0.0
+    one, energy = watch(tmp_path, CHAINS, gravity=(0, 0, -1))
+    assert (one.error(1.5 * energy, 2.0 * energy), one.error(1.5 * energy, 0.5 * energy)) == (0.25, 0.5)
+    one.reference = 0.0
+    assert (one.error(energy, 4.0 * energy), one.error(energy, 0.0)) == (0.25, 0.0)
 
 
 def test_what_may_lose_energy_and_what_has_none_is_let_be(tmp_path):
     lossy, energy = watch(tmp_path, CHAINS + "[contact]\nrestitution = 0.9\n")
     assert lossy.heed(1.0, 0.2 * energy, energy, 10) is None
     exact, energy = watch(tmp_path, CHAINS)
-    assert exact.heed(0.0, 0.0, 0.0, 0) is None and exact.heed(0.0, energy, None, 0) is None
+    for exact.reference in (0.0, None):
+        assert exact.heed(0.0, exact.reference or energy, 0.0, 0) is None
     coarse, energy = watch(tmp_path, CHAINS + "[propagator]\ntolerance = 1e-4\n")
     assert coarse.heed(9.0, energy * (1.0 + 5e-5), energy, 0) is None
 
@@ -205,8 +227,9 @@ def test_bands_go_with_bonds_masses_and_temperature(tmp_path):
     """Here tau = .5 (4 / 4)^1/2."""
     text = CHAINS + "bond_length = 0.5\ndiameter = 0.5\nmass = 4.0\n[propagator]\nname = 'rattle'\nstep = 0.025\n"
     one, energy = watch(tmp_path, text)
-    assert one.heed(1.0, 4.0 * energy * 1.24, 4.0 * energy, 0) is None
-    assert one.heed(1.0, 4.0 * energy * 1.26, 4.0 * energy, 0) is not None
+    one.reference = 4.0 * energy
+    assert one.heed(1.0, 4.0 * energy * 1.24, energy, 0) is None
+    assert one.heed(1.0, 4.0 * energy * 1.26, energy, 0) is not None
 
 
 def test_bands_are_those_of_propagators_and_variants_that_there_are():

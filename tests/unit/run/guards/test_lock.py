@@ -114,7 +114,7 @@ def test_other_files_of_a_run_are_not_written_through_links(tmp_path):
     row = {"kinetic_energy": 1.0, "temperature": 1.0, "pressure": 1.0, "momentum": np.zeros(3)}
     (tmp_path / "run.jsonl").symlink_to("precious")
     with pytest.raises(UsageError, match="run.jsonl: is a link"):
-        RunLog(tmp_path / "run.jsonl").report(0.5, row, 0, 0)
+        RunLog(tmp_path / "run.jsonl").report(0.5, row, 0, 0, 0.0)
     (tmp_path / "stuck").mkdir()
     (tmp_path / "stuck" / "rank-00000.txt").symlink_to("../precious")
     Watchdog(Single(), tmp_path, 0.0)._write(tmp_path / "stuck" / "rank-00000.txt", "state")

@@ -153,7 +153,6 @@ def test_refusal_names_what_is_needed_what_is_there_and_what_to_do():
         memory.require_memory(
             extent,
             Single(),
-            None,
             "in.toml: molecule.count",
             "use more nodes",
             Available(0, Bound(8 * GB, "available"), None, None),
@@ -161,7 +160,7 @@ def test_refusal_names_what_is_needed_what_is_there_and_what_to_do():
     text = str(caught.value)
     assert text.startswith("in.toml: molecule.count: 1000000000 beads on 1 rank need about 2.1 TB of memory")
     assert "where 8 GB are available; use more nodes" in text
-    memory.require_memory(extent, Single(), None, "", "", Available(0, None, None, None))
+    memory.require_memory(extent, Single(), "", "", Available(0, None, None, None))
 
 
 @pytest.mark.parametrize(

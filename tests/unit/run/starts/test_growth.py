@@ -184,7 +184,7 @@ def test_growth_of_another_input_or_a_damaged_file_is_not_gone_on_with(melt, tmp
 def test_growth_is_kept_now_and_then(melt, tmp_path):
     config, path = load_config(melt, ["output.checkpoint_wall_minutes=1e-9"]), tmp_path / "growth.h5"
     grown_system(config, keep=GrowthFile(path, config, None))
-    assert read_growth(path)[0].numbers["slice"] == read_growth(path)[0].numbers["slices"]
+    assert read_growth(path)[0].slice == read_growth(path)[0].slices
 
 
 def test_a_file_of_growth_next_to_a_start_is_removed(melt, tmp_path):
@@ -224,10 +224,10 @@ def test_beads_that_jam_with_room_are_at_last_placed_so_large_that_bonds_do_not_
     assert crossing_size(build_composition(config).whole()) == pytest.approx(0.5**0.5)
     grown = Growth.grown
 
-    def jammed(self, stage, *arrays):
-        if stage.placed < 0.7:
+    def jammed(self, state):
+        if state.placed < 0.7:
             raise Jammed("jammed", size)
-        return grown(self, stage, *arrays)
+        return grown(self, state)
 
     monkeypatch.setattr(Growth, "grown", jammed)
     caplog.set_level(logging.INFO, "hpcchain.run")
@@ -237,8 +237,8 @@ def test_beads_that_jam_with_room_are_at_last_placed_so_large_that_bonds_do_not_
 
 
 def test_beads_that_jam_without_room_are_not_placed_once_more(melt, caplog, monkeypatch):
-    def jammed(self, stage, *_):
-        raise Jammed(f"jammed, placed at {stage.placed}", 1.0)
+    def jammed(self, state):
+        raise Jammed(f"jammed, placed at {state.placed}", 1.0)
 
     monkeypatch.setattr(Growth, "grown", jammed)
     monkeypatch.setattr(growth, "LOOSEST_JAM", 0.29)

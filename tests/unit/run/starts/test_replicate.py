@@ -8,7 +8,6 @@ import pytest
 
 from hpcchain.cli.main import main
 from hpcchain.config import load_config
-from hpcchain.config.enlarge import enlarged
 from hpcchain.errors import ConfigError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.tools.compare import compare
@@ -23,6 +22,7 @@ from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.signals import Stopped
 from hpcchain.run.starts import replicate
+from hpcchain.run.starts.replicate import enlarged
 from hpcchain.run.starts.start_from_file import system_from_file
 from tests.support.copied import SIZE, longer, mixed, turning
 from tests.support.run_folders import write_input
