@@ -17,7 +17,7 @@ from hpcchain.contact.walls import surface_of_wall, wall_normal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import is_chain_part, radius_of
+from hpcchain.layout.segment_bits import is_chain_part, radii_of, radius_of
 from hpcchain.propagators.interface import kick, push
 from hpcchain.propagators.taylor.chain import chain_kick
 
@@ -48,11 +48,11 @@ def direction(s, i, j, a, b):
     """Write the contact's normal to `normals`; return the rate of the gap and the distance of bead centres."""
     n = s.normals[L.CONTACT_NORMAL]
     p, q, distance = W.bead_offset(a.offset, a.bead), -1, 0.0
-    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
+    growth = radius_of(s, i) * s.par[L.GROWTH_RATE]
     if b.row >= 0:
         q = W.bead_offset(b.offset, b.bead)
         distance = separation(s, p, q, n)
-        growth = (radius_of(s.radius, i) + radius_of(s.radius, j)) * s.par[L.GROWTH_RATE]
+        growth = radii_of(s, i, j) * s.par[L.GROWTH_RATE]
     else:
         x, y, z = W.vector(s.work, p + W.COEF)
         growth += wall_normal(s, -1 - j, x, y, z, n)
@@ -159,10 +159,9 @@ def _contact_across(s, k, i, j, law, border, rate, e, e_t, a, b, one):
     rough, spin = law == ROUGH, 0.0
     if rough:
         spin = spin_response(s, i) + (spin_response(s, j) if j >= 0 else 0.0)
-    x, y, z = np.int64(L.X), np.int64(L.Y), np.int64(L.Z)
-    ux = _velocity(s, i, j, a, b, x, rough)
-    uy = _velocity(s, i, j, a, b, y, rough)
-    uz = _velocity(s, i, j, a, b, z, rough)
+    ux = _velocity(s, i, j, a, b, L.X, rough)
+    uy = _velocity(s, i, j, a, b, L.Y, rough)
+    uz = _velocity(s, i, j, a, b, L.Z, rough)
     return Contact(k, i, j, law, border, rate, 0.0, ux, uy, uz, spin, e, e_t, a.loss + b.loss, False)
 
 

@@ -142,7 +142,7 @@ def _load_single(s, offset, m, dt):
     for c in range(3):
         mean = velocity = s.starts[i, L.VX + c]
         if s.table[at + L.FALLS_AT] != 0.0:
-            change = s.table[at + L.GRAVITY_AT + c] * dt
+            change = s.par[L.GRAVITY + c] * dt
             mean, velocity = velocity + 0.5 * change, velocity + change
         s.work[p + W.LANES * c] = s.starts[i, c] + mean * dt
         s.work[p + W.ROW + W.LANES * c] = velocity
@@ -251,23 +251,21 @@ def expand(s, offset, m, h, tolerance):
 
 
 @kernel
-def iterations(s, offset, m):
-    """Return how many iterations the last solve in molecule m's workspace took, -1 where its motion needs none."""
+def note_iterations(s, offset, m, first):
+    """Count the last solve in molecule m's workspace, if its motion needs any: number, iterations and most of these.
+
+    They stand in `count` from `first` on.
+    """
     if s.stepper is not None:
+        taken, count = np.int64(-1), s.count
         if s.mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            return stages_iterations(s, offset, m)
+            taken = stages_iterations(s, offset, m)
         if s.mol[m, L.MOL_SOLVER] == L.STEPPER:
-            return steps_iterations(s, offset, m)
-    return np.int64(-1)
-
-
-@kernel
-def note_iterations(count, first, taken):
-    """Count a solve of so many iterations, if not below 0: number, sum and most stand in `count` from `first` on."""
-    if taken >= 0:
-        count[first] += 1
-        count[first + L.OF_SUM] += taken
-        count[first + L.OF_MOST] = max(count[first + L.OF_MOST], taken)
+            taken = steps_iterations(s, offset, m)
+        if taken >= 0:
+            count[first] += 1
+            count[first + L.OF_SUM] += taken
+            count[first + L.OF_MOST] = max(count[first + L.OF_MOST], taken)
 
 
 @kernel

@@ -13,7 +13,6 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.model.molecules.bond_graph import BONDS, STRIDE
 from hpcchain.propagators.taylor.graph import (
-    ends_of,
     factor_size,
     graph_bonds,
     graph_factor,
@@ -21,6 +20,7 @@ from hpcchain.propagators.taylor.graph import (
     graph_project,
     graph_series,
     graph_solve,
+    largest_of,
     series_duration,
     series_size,
 )
@@ -209,7 +209,7 @@ def web_series(s, offset, m, h, tolerance):
     """Expand the free motion of the state in the tiles; return order and length (see `chain_series`)."""
     web = web_of(s, offset, m)
     web_gather_state(web)
-    return _expanded(web, h, tolerance * bond_rate(web.g, web.velocity) * h / W.KMAX, web.vector[:0])
+    return _expanded(web, h, tolerance * _bond_rate(web) * h / W.KMAX, web.vector[:0])
 
 
 @outlined
@@ -224,7 +224,7 @@ def web_hanging(s, offset, m, h, tolerance):
         vector[i] = falls * gx
         vector[npad + i] = falls * gy
         vector[2 * npad + i] = falls * gz
-    speed = bond_rate(web.g, web.velocity) + h * math.sqrt(gx * gx + gy * gy + gz * gz)
+    speed = _bond_rate(web) + h * math.sqrt(gx * gx + gy * gy + gz * gz)
     return _expanded(web, h, tolerance * speed * h / W.KMAX, vector)
 
 
@@ -254,17 +254,11 @@ def web_spread(web, order, h):
 
 
 @kernel
-def bond_rate(g, velocity):
-    """Return the largest speed of one bead of a bond against the other [length / time]."""
-    npad = len(velocity) // 3
-    low, high = ends_of(g)
-    largest = 0.0
-    for k in range(g[BONDS]):
-        square = 0.0
-        for c in range(3):
-            square += (velocity[c * npad + high[k]] - velocity[c * npad + low[k]]) ** 2
-        largest = max(largest, square)
-    return math.sqrt(largest)
+def _bond_rate(web):
+    """Return the largest speed of one bead of a bond against the other [length / time]; the series' space is used."""
+    rates = web.rest[: 3 * web.g[STRIDE]]
+    graph_bonds(web.g, web.velocity, rates)
+    return largest_of(rates, web.g[BONDS])
 
 
 @kernel

@@ -22,7 +22,15 @@ from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import age, time_of_event, time_span
-from hpcchain.layout.segment_bits import is_chain_part, member_of, partner_of, radius_of, series_error_of, tied_with
+from hpcchain.layout.segment_bits import (
+    is_chain_part,
+    member_of,
+    partner_of,
+    radii_of,
+    radius_of,
+    series_error_of,
+    tied_with,
+)
 from hpcchain.sector.events.members import (
     AGAIN,
     ALONE,
@@ -150,14 +158,14 @@ def _add_contacts(s, g, core, members, count, done, highest):
     reached = np.int64(0)
     offset = s.member[g, L.MEMBER_OFFSET]
     scale = _scale(s)
-    start = s.mol[s.member[g, L.MEMBER_ROW], L.MOL_FIRST]
-    for b in range(s.member[g, L.MEMBER_SIZE]):
-        i = start + b
+    start, last = s.mol[s.member[g, L.MEMBER_ROW], L.MOL_FIRST], s.member[g, L.LAST_ROW]
+    for i in range(start, s.mol[last, L.MOL_FIRST] + s.mol[last, L.MOL_BEADS]):
+        b = i - start
         p = W.bead_offset(offset, b)
         for e in range(near_to(s, i, False)):
             j = s.found[e]
             m = member_of(s, s.segment[j, L.MOLECULE])
-            sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
+            sigma = radii_of(s, i, j)
             h = index_in(s, members, m)
             if h == g and s.bead_id[j] < s.bead_id[i]:
                 continue
@@ -201,7 +209,7 @@ def _request_back(s, low, high, offset):
             if h == m or h < 0:
                 continue
             r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
-            far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
+            far = radii_of(s, i, j) * scale
             if near(s, W.bead_offset(offset, i - first), r, far):
                 request_rollback(s, m, s.window_molecule[h, L.WINDOW_NUMBER])
                 requests += 1
@@ -277,7 +285,7 @@ def _unlisted_ties(s, offset, g, b, i, scale, count):
             j = np.int64(s.limited[e])
             if s.limits[e, L.ACTS] != 0.0 and s.bead_id[i] < s.bead_id[j]:
                 q = W.bead_offset(offset, b + j - i)
-                sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
+                sigma = radii_of(s, i, j)
                 count = _pair_tie(s, p, q, g, b, g, b + j - i, i, j, sigma, scale, count)
     if s.par[L.WALLS] != 0.0:
         for number in range(len(s.walls)):
@@ -300,7 +308,7 @@ def _one_more(s, count, g, b, h, other, i, j):
 @kernel
 def _wall_tie(s, p, g, b, i, number, scale, count):
     """Note the contact of bead i, of member g, with a wall, if it is one; return the number of contacts."""
-    radius = radius_of(s.radius, i)
+    radius = radius_of(s, i)
     x, y, z = W.vector(s.work, p + W.COEF)
     gap = wall_gap(s, number, x, y, z) - radius * scale
     if gap > L.SIMULTANEOUS_GAP * radius or _alone(s, i, number):
@@ -486,9 +494,7 @@ def _set_touching_back(s, members):
     """Set back those that touch the first members of the event but have been carried past it; how many."""
     count = 0
     for g in range(members):
-        first, last = s.member[g, L.MEMBER_ROW], s.member[g, L.LAST_ROW]
-        offset = s.member[g, L.MEMBER_OFFSET]
-        count += _request_back(s, first, last, offset)
+        count += _request_back(s, s.member[g, L.MEMBER_ROW], s.member[g, L.LAST_ROW], s.member[g, L.MEMBER_OFFSET])
     roll_back(s)
     return count
 
@@ -600,21 +606,14 @@ def _look_about(s, i, partner, a, b, one, is_straggler):
     """
     two = b.row >= 0 and not one
     if is_straggler:
-        requests = _request_back_side(s, a)
+        requests = _request_back(s, a.low, a.high, a.offset + a.before * W.TILE)
         if two:
-            requests += _request_back_side(s, b)
+            requests += _request_back(s, b.low, b.high, b.offset + b.before * W.TILE)
         if requests != 0:
             return BACK
     if _touches_another(s, i, partner, a):
         return AGAIN
     return AGAIN if two and _touches_another(s, i, partner, b) else ALONE
-
-
-@kernel
-def _request_back_side(s, side):
-    """Do what `_request_back` does for a side."""
-    offset = side.offset + side.before * W.TILE
-    return _request_back(s, side.low, side.high, offset)
 
 
 @kernel
@@ -627,7 +626,7 @@ def _touches_another(s, main, partner, side):
         p = W.bead_offset(side.offset, b)
         for e in range(near_to(s, i, False)):
             j = s.found[e]
-            far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
+            far = radii_of(s, i, j) * scale
             its_own = (i == main and j == partner) or (i == partner and j == main)
             if not its_own and not excluded(s, i, j) and near(s, p, j, far):
                 return True

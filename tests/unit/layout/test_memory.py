@@ -71,7 +71,7 @@ def test_columns_of_a_table_stand_side_by_side(beads):
 @pytest.mark.parametrize("entries", [1.0, 2.0, 8.0])
 def test_cells_have_a_line_each_and_lines_enough_for_any_crowd(beads, entries):
     """However beads are spread over cells, none runs out of lines; the cells' own begin on cache lines."""
-    arrays = cell_arrays(np.array([5, 6, 7]), beads, entries)
+    arrays = cell_arrays(np.array([5, 6, 7, 210, 5, 6, 7]), beads, entries)
     assert arrays["cells"].tolist() == [5, 6, 7, 210, 5, 6, 7]
     assert (
         arrays["cell_entries"].shape == (4 * len(arrays["next_line"]), 4)
