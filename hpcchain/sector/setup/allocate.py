@@ -12,7 +12,7 @@ from hpcchain.errors import EngineError
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import aligned, aligned_zeros, bead_lines, blank, event_lines, list_lines, queue_lines
+from hpcchain.layout.memory import aligned, aligned_zeros, blank, side_by_side
 from hpcchain.layout.segment_bits import PARTNER_BITS, packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import in_blocks, running_sum
@@ -242,23 +242,17 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         Of the beads' molecules, as `molecule_rows` returns it.
     """
     n = len(ids)
-    starts, bounds, segment = bead_lines(n)
-    starts[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
-    segment[:, L.START_MARKS] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
-    segment[:, L.MOLECULE] = np.repeat(np.arange(len(mol)), mol[:, L.MOL_BEADS])
-    event_time, next_event = event_lines(n)
-    event_time[:] = np.inf
-    next_event[:, L.EVENT_BITS] = L.NO_EVENT << PARTNER_BITS
-    arrays = blank(bead_id=n, origin_time=n, where=n)
+    arrays = blank(bead_id=n, origin_time=n, where=n) | side_by_side(n, "starts", "bounds", "segment")
+    arrays |= side_by_side(n, "event_time", "next_event") | {"radius": radius}
+    place = state.position[at], state.velocity[at]
+    arrays["starts"][:] = np.column_stack([*place, state.ticks[at], state.remainder[at]])
+    marks = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
+    arrays["segment"][:, L.START_MARKS] = marks
+    arrays["segment"][:, L.MOLECULE] = np.repeat(np.arange(len(mol)), mol[:, L.MOL_BEADS])
+    arrays["event_time"][:] = np.inf
+    arrays["next_event"][:, L.EVENT_BITS] = L.NO_EVENT << PARTNER_BITS
     arrays["bead_id"][:] = ids
-    return arrays | {
-        "starts": starts,
-        "bounds": bounds,
-        "segment": segment,
-        "radius": radius,
-        "event_time": event_time,
-        "next_event": next_event,
-    }
+    return arrays
 
 
 def radii(prototypes: Topology, like: np.ndarray) -> np.ndarray:
@@ -273,11 +267,12 @@ def list_arrays(mol: SharedRows, beads: int, more: bool) -> dict:
     What none of these molecules needs has no rows. `more`: whether the run has more than smooth hard beads.
     """
     single = mol[:, L.MOL_SOLVER] == L.BALLISTIC
-    flight, lists, origin_fractions = list_lines(beads, beads if single.any() or more else 0)
-    flight[:], origin_fractions[:] = np.nan, -1  # molecules' beads keep their flight, which tells them apart
     arrays = blank(swept=0 if single.all() and not more else beads, neighbour=LISTED * beads, free_lists=LONGEST)
-    arrays["swept"][:], arrays["free_lists"][:] = L.UNBOUNDED, -1
-    return arrays | {"flight": flight, "lists": lists, "origin_fractions": origin_fractions}
+    arrays |= side_by_side(beads, "flight", "lists", "origin_fractions")
+    arrays["flight"] = arrays["flight"][: beads if single.any() or more else 0]
+    arrays["flight"][:] = np.nan  # molecules' beads keep it, which tells them apart
+    arrays["origin_fractions"][:], arrays["free_lists"][:], arrays["swept"][:] = -1, -1, L.UNBOUNDED
+    return arrays
 
 
 def chain_part_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
@@ -352,9 +347,9 @@ def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> d
 
 def queue_arrays(molecules: int) -> dict:
     """Return the arrays of the event queue, empty."""
-    key, winner = queue_lines(queue_size(molecules))
-    key[:], winner[:] = np.inf, -1
-    return {"holder": aligned(L.AT_END, molecules, np.int32), "key": key, "winner": winner}
+    arrays = side_by_side(queue_size(molecules), "key", "winner")
+    arrays["key"][:], arrays["winner"][:] = np.inf, -1
+    return arrays | {"holder": aligned(L.AT_END, molecules, np.int32)}
 
 
 def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict:
