@@ -18,7 +18,6 @@ from hpcchain.propagators.bead_polynomials import everywhere, four_states, point
 from hpcchain.propagators.collocation.collocation_molecule import (
     stages_error,
     stages_iterations,
-    stages_load,
     stages_move,
     stages_project,
     stages_series,
@@ -27,7 +26,7 @@ from hpcchain.propagators.rigid.body import body_kick, body_load, body_prepare, 
 from hpcchain.propagators.rigid.rod import rod_kick, rod_prepare, rod_series
 from hpcchain.propagators.rigid.rod_steps import rod_step, rod_steps_error, rod_steps_series
 from hpcchain.propagators.rigid.rotor import rotor_series
-from hpcchain.propagators.steps.step_molecule import steps_iterations, steps_load, steps_move, steps_series
+from hpcchain.propagators.steps.step_molecule import steps_iterations, steps_move, steps_series
 from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_kick, chain_prepare
 from hpcchain.propagators.taylor.chain_series import chain_series
 from hpcchain.propagators.taylor.graph_molecule import web_kick, web_load, web_prepare, web_refresh, web_series
@@ -109,11 +108,6 @@ def _load_table(s, offset, m):
             return
     if _by_graph(s.mol[m, L.MOL_SOLVER]):
         web_load(s, offset, m)
-    if s.stepper is not None:
-        if s.mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            stages_load(s, offset, m)
-        if s.mol[m, L.MOL_SOLVER] == L.STEPPER:
-            steps_load(s, offset, m)
 
 
 @kernel

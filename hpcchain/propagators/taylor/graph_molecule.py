@@ -30,7 +30,7 @@ LEAST_ORDER = 3
 
 
 class Web(NamedTuple):
-    """Views of a molecule's scratch, component-major as `graph` wants it, and of its tiles.
+    """Views of a molecule's scratch, component-major as `graph` wants it, of its tiles, and of its static table.
 
     Attributes
     ----------
@@ -47,6 +47,8 @@ class Web(NamedTuple):
         Bond vectors, right-hand side, one vector of beads, the factorisation of T.
     rest : float64 array
         What follows: the series' workspace, or what stages and steps have in its place.
+    constants : float64 array
+        What stages or steps know of the molecule, and further tables.
     """
 
     tiles: np.ndarray
@@ -63,13 +65,14 @@ class Web(NamedTuple):
     vector: np.ndarray
     factors: np.ndarray
     rest: np.ndarray
+    constants: np.ndarray
 
 
 @kernel
 def web_size(g, tiles):
     """Return how many floats of workspace a molecule takes up to what follows in `Web.rest`, tiles included."""
     npad = W.LANES * tiles
-    return tiles * W.TILE + (3 * W.KMAX + 7) * npad + 5 * g[STRIDE] + factor_size(g)
+    return tiles * W.TILE + (3 * W.KMAX + 7) * npad + 4 * g[STRIDE] + factor_size(g)
 
 
 @kernel
@@ -86,12 +89,12 @@ def web_of(s, offset, m):
     size = 3 * npad
     block = offset + tiles * W.TILE
     im = block + (W.KMAX + 1) * size
-    lengths = im + npad
-    bonds = lengths + stride
+    bonds = im + npad
     rhs = bonds + 3 * stride
     vector = rhs + stride
     factors = vector + size
     rest = factors + factor_size(g)
+    constants = constants_at(s, m)
     return Web(
         work[offset:block],
         g,
@@ -100,13 +103,14 @@ def web_of(s, offset, m):
         work[block:im],
         work[block : block + size],
         work[block + size : block + 2 * size],
-        work[im:lengths],
-        work[lengths:bonds],
+        work[im:bonds],
+        s.table[constants - stride : constants],
         work[bonds:rhs],
         work[rhs:vector],
         work[vector:factors],
         work[factors:rest],
         work[rest:],
+        s.table[constants:],
     )
 
 
@@ -143,13 +147,11 @@ def web_scatter(web, row, source):
 
 @kernel
 def web_load(s, offset, m):
-    """Fill masses and bond lengths of the scratch from the molecule's static table."""
-    web, at = web_of(s, offset, m), s.mol[m, L.MOL_TABLE] + s.mol[m, L.MOL_TILES] * W.TABLE
+    """Fill the masses of the scratch from the tiles."""
+    web = web_of(s, offset, m)
     for t in range(s.mol[m, L.MOL_TILES]):
         for i in range(W.LANES):
             web.im[W.LANES * t + i] = web.tiles[t * W.TILE + W.INVM + i]
-    for k in range(web.g[STRIDE]):
-        web.lengths[k] = s.table[at + k]
 
 
 @outlined
