@@ -153,7 +153,7 @@ def _velocity(s, i, j, a, b, c, rough):
 
 
 @kernel
-def _contact_across(s, k, i, j, law, border, rate, e, e_t, a, b, one):
+def _contact_across(s, i, j, law, border, rate, e, e_t, a, b, one):
     """Return the Contact of sides whose law is ROUGH or THERMAL; K is in `matrix`."""
     _respond_fully(s, a, b, one)
     rough, spin = law == ROUGH, 0.0
@@ -162,19 +162,19 @@ def _contact_across(s, k, i, j, law, border, rate, e, e_t, a, b, one):
     ux = _velocity(s, i, j, a, b, L.X, rough)
     uy = _velocity(s, i, j, a, b, L.Y, rough)
     uz = _velocity(s, i, j, a, b, L.Z, rough)
-    return Contact(k, i, j, law, border, rate, 0.0, ux, uy, uz, spin, e, e_t, a.loss + b.loss, False)
+    return Contact(i, j, law, border, rate, 0.0, ux, uy, uz, spin, e, e_t, a.loss + b.loss, False)
 
 
 @kernel
 def _contact_of(s, i, j, a, b, one, border, rate, e, e_t):
     """Return the Contact of two sides; KICK is that of a unit impulse along the normal where none is across it."""
-    n, k = s.normals[L.CONTACT_NORMAL], np.int64(L.CONTACT_NORMAL)
+    n = s.normals[L.CONTACT_NORMAL]
     law = np.int64(law_of(s, i, j, border, rate, e_t))
     if s.extended is not None:
         if pushes_across(law):
-            return _contact_across(s, k, i, j, law, border, rate, e, e_t, a, b, one)
+            return _contact_across(s, i, j, law, border, rate, e, e_t, a, b, one)
     mass = kick_both(s, a, b, one, n[0], n[1], n[2])
-    return Contact(k, i, j, law, border, rate, mass, 0.0, 0.0, 0.0, 0.0, e, e_t, a.loss + b.loss, False)
+    return Contact(i, j, law, border, rate, mass, 0.0, 0.0, 0.0, 0.0, e, e_t, a.loss + b.loss, False)
 
 
 @kernel
@@ -184,7 +184,7 @@ def _apply(s, c, o, a, b, one):
         push_sides(s, a, b, one, o.along)
         return
     if s.extended is not None:
-        n = s.normals[c.k]
+        n = s.normals[L.CONTACT_NORMAL]
         x, y, z = o.along * n[0] + o.x, o.along * n[1] + o.y, o.along * n[2] + o.z
         strength = math.sqrt(x * x + y * y + z * z)
         kick_both(s, a, b, one, x / strength, y / strength, z / strength)

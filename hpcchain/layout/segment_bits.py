@@ -187,8 +187,10 @@ def part_behind(s, m):
 
 @inlined
 def last_row(s, m):
-    """Return the last row of the chain that row m is of."""
-    return m + np.int64(s.chain_part[m, L.PART_REST])
+    """Return the last row of the chain that row m is of, m itself where it is no part of a long one."""
+    if s.stretched is not None:
+        return m + np.int64(s.chain_part[m, L.PART_REST])
+    return m
 
 
 @inlined

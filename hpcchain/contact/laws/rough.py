@@ -115,7 +115,7 @@ def rough_or_smooth(s, n, u, c, e, et, projection_loss):
 @kernel
 def outcome(s, c):
     """Return the Outcome of a Contact of rough surfaces."""
-    n = s.normals[c.k]
+    n = s.normals[L.CONTACT_NORMAL]
     if c.isotropic:
         closing = c.ux * n[0] + c.uy * n[1] + c.uz * n[2]
         share = -(1.0 - c.e_t) / (c.mass + c.spin)

@@ -168,8 +168,7 @@ def _contact_of(s, i, j, law, border, rate, e, e_t):
     if law == ROUGH:
         spin = spin_response(s, i) + (spin_response(s, j) if j >= 0 else 0.0)
     ux, uy, uz = _velocity(s, i, j, law, 0), _velocity(s, i, j, law, 1), _velocity(s, i, j, law, 2)
-    k = np.int64(L.CONTACT_NORMAL)
-    return Contact(k, i, np.int64(j), law, border, rate, mass, ux, uy, uz, spin, e, e_t, 0.0, True)
+    return Contact(i, np.int64(j), law, border, rate, mass, ux, uy, uz, spin, e, e_t, 0.0, True)
 
 
 @kernel

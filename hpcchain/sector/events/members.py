@@ -100,10 +100,7 @@ def join(s, members, m):
         return g, members, 0.0
     if members == L.MOST_MEMBERS:
         return -1, members, 0.0
-    last = m
-    if s.stretched is not None:
-        if is_chain_part(s, m):
-            last = last_row(s, m)
+    last = last_row(s, m)
     size = s.mol[last, L.MOL_FIRST] + s.mol[last, L.MOL_BEADS] - s.mol[m, L.MOL_FIRST]
     row = s.member[members]
     row[L.MEMBER_ROW], row[L.FIRST_ROW], row[L.LAST_ROW] = m, m, last

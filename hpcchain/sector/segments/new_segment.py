@@ -121,7 +121,7 @@ def write_segment(s, offset, m, serial, order, h):
     n = s.mol[m, L.MOL_BEADS]
     solver = s.mol[m, L.MOL_SOLVER]
     if s.extended is not None and order == L.FALLING:
-        h = min(h, falling_length(s.par[L.FALL], _speed(s.work, offset), s.par[L.CAP]))
+        h = min(h, falling_length(s, _speed(s.work, offset), s.par[L.CAP]))
     if solver != L.BALLISTIC:
         store(s, offset, m, order)
     if s.stepper is not None:
