@@ -57,19 +57,9 @@ def hangs(s, m):
 
 
 @inlined
-def falling_length(fall, speed, way):
-    """Return how long what begins at a speed and falls takes at least for a way [time]; inf if it is at rest for good.
-
-    Parameters
-    ----------
-    fall : float
-        Size of the acceleration [length / time^2].
-    speed : float
-        [length / time].
-    way : float
-        [length].
-    """
-    rate = speed + math.sqrt(speed * speed + 4.0 * fall * way)
+def falling_length(s, speed, way):
+    """Return how long what begins at a speed and falls takes at least for a way [time]; inf if it rests for good."""
+    rate = speed + math.sqrt(speed * speed + 4.0 * s.par[L.FALL] * way)
     return 2.0 * way / rate if rate > 0.0 else math.inf
 
 
@@ -111,5 +101,5 @@ def falling_expiry(s, i, shell, away):
     speed = math.sqrt(s.starts[i, L.VX] ** 2 + s.starts[i, L.VY] ** 2 + s.starts[i, L.VZ] ** 2)
     since = s.origin_time[i]
     if since >= 0.0:
-        return since + falling_length(s.par[L.FALL], speed + s.par[L.FALL] * since, shell)
-    return falling_length(s.par[L.FALL], speed, max(shell - away, 0.0))
+        return since + falling_length(s, speed + s.par[L.FALL] * since, shell)
+    return falling_length(s, speed, max(shell - away, 0.0))

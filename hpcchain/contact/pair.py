@@ -69,7 +69,7 @@ def curve(s, i, t):
     x, y, z = s.starts[i, L.X], s.starts[i, L.Y], s.starts[i, L.Z]
     u, v, w = s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ]
     if order == L.FALLING:
-        gx, gy, gz = s.series[L.X] * t, s.series[L.Y] * t, s.series[L.Z] * t
+        gx, gy, gz = s.par[L.GRAVITY] * t, s.par[L.GRAVITY + L.Y] * t, s.par[L.GRAVITY + L.Z] * t
         x, y, z = x + (u + 0.5 * gx) * t, y + (v + 0.5 * gy) * t, z + (w + 0.5 * gz) * t
         return x, y, z, u + gx, v + gy, w + gz
     return x + u * t, y + v * t, z + w * t, u, v, w

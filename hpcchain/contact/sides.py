@@ -17,7 +17,7 @@ from hpcchain.contact.walls import surface_of_wall, wall_normal
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.segment_bits import is_chain_part, radius_of
+from hpcchain.layout.segment_bits import is_chain_part, radii_of, radius_of
 from hpcchain.propagators.interface import kick, push
 from hpcchain.propagators.taylor.chain import chain_kick
 
@@ -48,11 +48,11 @@ def direction(s, i, j, a, b):
     """Write the contact's normal to `normals`; return the rate of the gap and the distance of bead centres."""
     n = s.normals[L.CONTACT_NORMAL]
     p, q, distance = W.bead_offset(a.offset, a.bead), -1, 0.0
-    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
+    growth = radius_of(s, i) * s.par[L.GROWTH_RATE]
     if b.row >= 0:
         q = W.bead_offset(b.offset, b.bead)
         distance = separation(s, p, q, n)
-        growth = (radius_of(s.radius, i) + radius_of(s.radius, j)) * s.par[L.GROWTH_RATE]
+        growth = radii_of(s, i, j) * s.par[L.GROWTH_RATE]
     else:
         x, y, z = W.vector(s.work, p + W.COEF)
         growth += wall_normal(s, -1 - j, x, y, z, n)
@@ -153,29 +153,28 @@ def _velocity(s, i, j, a, b, c, rough):
 
 
 @kernel
-def _contact_across(s, k, i, j, law, border, rate, e, e_t, a, b, one):
+def _contact_across(s, i, j, law, border, rate, e, e_t, a, b, one):
     """Return the Contact of sides whose law is ROUGH or THERMAL; K is in `matrix`."""
     _respond_fully(s, a, b, one)
     rough, spin = law == ROUGH, 0.0
     if rough:
         spin = spin_response(s, i) + (spin_response(s, j) if j >= 0 else 0.0)
-    x, y, z = np.int64(L.X), np.int64(L.Y), np.int64(L.Z)
-    ux = _velocity(s, i, j, a, b, x, rough)
-    uy = _velocity(s, i, j, a, b, y, rough)
-    uz = _velocity(s, i, j, a, b, z, rough)
-    return Contact(k, i, j, law, border, rate, 0.0, ux, uy, uz, spin, e, e_t, a.loss + b.loss, False)
+    ux = _velocity(s, i, j, a, b, L.X, rough)
+    uy = _velocity(s, i, j, a, b, L.Y, rough)
+    uz = _velocity(s, i, j, a, b, L.Z, rough)
+    return Contact(i, j, law, border, rate, 0.0, ux, uy, uz, spin, e, e_t, a.loss + b.loss, False)
 
 
 @kernel
 def _contact_of(s, i, j, a, b, one, border, rate, e, e_t):
     """Return the Contact of two sides; KICK is that of a unit impulse along the normal where none is across it."""
-    n, k = s.normals[L.CONTACT_NORMAL], np.int64(L.CONTACT_NORMAL)
+    n = s.normals[L.CONTACT_NORMAL]
     law = np.int64(law_of(s, i, j, border, rate, e_t))
     if s.extended is not None:
         if pushes_across(law):
-            return _contact_across(s, k, i, j, law, border, rate, e, e_t, a, b, one)
+            return _contact_across(s, i, j, law, border, rate, e, e_t, a, b, one)
     mass = kick_both(s, a, b, one, n[0], n[1], n[2])
-    return Contact(k, i, j, law, border, rate, mass, 0.0, 0.0, 0.0, 0.0, e, e_t, a.loss + b.loss, False)
+    return Contact(i, j, law, border, rate, mass, 0.0, 0.0, 0.0, 0.0, e, e_t, a.loss + b.loss, False)
 
 
 @kernel
@@ -185,7 +184,7 @@ def _apply(s, c, o, a, b, one):
         push_sides(s, a, b, one, o.along)
         return
     if s.extended is not None:
-        n = s.normals[c.k]
+        n = s.normals[L.CONTACT_NORMAL]
         x, y, z = o.along * n[0] + o.x, o.along * n[1] + o.y, o.along * n[2] + o.z
         strength = math.sqrt(x * x + y * y + z * z)
         kick_both(s, a, b, one, x / strength, y / strength, z / strength)

@@ -6,7 +6,7 @@ from hpcchain.contact.pair import NOISE
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import since_start, start_time
-from hpcchain.layout.segment_bits import length_of, radius_of, same_start, series_error_of, struck
+from hpcchain.layout.segment_bits import length_of, radii_of, same_start, series_error_of, struck
 
 LACKING = -1.0
 SLACK = 1.0 + 1e-9
@@ -60,7 +60,7 @@ def separation_on_lines(s, i, r, ti, tj, fi, fj):
 @kernel
 def closest_of_lines(s, i, r, off_i, off_j):
     """Return how near the straight lines come at least if the beads touch before these times on their segments."""
-    sigma = radius_of(s.radius, i) + radius_of(s.radius, r)
+    sigma = radii_of(s, i, r)
     closest = sigma * s.par[L.GROWTH] + 0.5 * (
         s.bounds[i, L.ACCELERATION] * off_i * off_i + s.bounds[r, L.ACCELERATION] * off_j * off_j
     )
@@ -88,7 +88,7 @@ def least_square(rr, rv, uu, horizon):
 def just_hit(s, i, r, lag, rv):
     """Whether both segments began with one contact of the two beads, and what r.u is left of it is round-off."""
     same = lag == 0.0 and same_start(s.segment, i, r) and struck(s.segment, i) == 1
-    sigma = radius_of(s.radius, i) + radius_of(s.radius, r)
+    sigma = radii_of(s, i, r)
     if same and rv < -NOISE * sigma * (s.bounds[i, L.SPEED] + s.bounds[r, L.SPEED]):
         same = False
     return same
@@ -97,7 +97,7 @@ def just_hit(s, i, r, lag, rv):
 @kernel
 def contact_distance(s, i, r, lag):
     """Return the distance at which beads touch, where their common span begins [length], and its rate."""
-    sigma = radius_of(s.radius, i) + radius_of(s.radius, r)
+    sigma = radii_of(s, i, r)
     distance = sigma * s.par[L.GROWTH]
     growth = 0.0
     growing = s.par[L.GROWTH_RATE]

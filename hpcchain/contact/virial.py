@@ -83,5 +83,4 @@ def lever(s, a, b, p, q):
     """
     if q < 0:
         return 0.0, 0.0, 0.0
-    x, y, z = np.int64(L.X), np.int64(L.Y), np.int64(L.Z)
-    return _lever(s, a, b, p, q, x), _lever(s, a, b, p, q, y), _lever(s, a, b, p, q, z)
+    return _lever(s, a, b, p, q, L.X), _lever(s, a, b, p, q, L.Y), _lever(s, a, b, p, q, L.Z)

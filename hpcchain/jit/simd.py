@@ -245,12 +245,6 @@ def size(typing, a):
 
 
 @intrinsic
-def root(typing, a):
-    """Return the square roots."""
-    return a(a), _call("sqrt")
-
-
-@intrinsic
 def nearest_whole(typing, a):
     """Return the nearest whole numbers."""
     return a(a), _call("rint")

@@ -11,7 +11,7 @@ LANES = 8  # floats that a vector register holds at most, and so how wide all is
 
 add, sub, mul, both, either = operator.add, operator.sub, operator.mul, operator.and_, operator.or_
 above, at_most, unlike = operator.gt, operator.le, operator.ne
-size, root, nearest_whole, where = np.abs, np.sqrt, np.rint, np.where
+size, nearest_whole, where = np.abs, np.rint, np.where
 largest = np.max
 
 

@@ -74,10 +74,10 @@ log               21 float64  per contact: LOG_TIME, LOG_KIND (0 pair, 1 wall, 6
                               LOG_TENSOR on, of pairs, what `virial_tensor` has, in quanta
 contacts          4 int64     of an event, per contact: MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD: member of the
                               event and bead of it on either SIDE; an OTHER_MEMBER below 0 is a wall
-member            6 int64     per member of an event (`members`): MEMBER_ROW in `mol`, of a long chain that of its first
+member            5 int64     per member of an event (`members`): MEMBER_ROW in `mol`, of a long chain that of its first
                               part, -1 where it took no part; FIRST_ROW and LAST_ROW of those that get new segments;
-                              MEMBER_SIZE: its beads; MEMBER_OFFSET, MEMBER_TILES: where in the workspace it is, or the
-                              stretch of it that takes part
+                              MEMBER_OFFSET, MEMBER_TILES: where in the workspace it is, or the stretch of it that
+                              takes part
 tied              2 int64     the same contact's FIRST_BEAD and SECOND_BEAD (rows, or the wall's code), as
                               `drifted_pairs` has
 owner_history     flat        owners' entries of ghosts' segments (`ghost_messages`); `owner_history_at`: where, by
@@ -182,7 +182,7 @@ EVENT_SIZE = 0
     LOG_TENSOR,
 ) = range(14)
 CANCELLED, VALID, EXACT_FALLBACK = 0.0, 1.0, 2.0  # values of LOG_STATUS; the last: no root, so the exact impulse
-PAIR_KIND, WALL_KIND, DRAW_KIND = 0.0, 1.0, 6.0  # values of LOG_KIND; those between are `contact.laws.step`'s
+WALL_KIND, DRAW_KIND = 1.0, 6.0  # values of LOG_KIND besides 0 of pairs; those between are `contact.laws.step`'s
 # What is summed besides the virial's trace: yy, zz, xy, xz, yz of its tensor, and from FLOW on the flow of energy. Its
 # quantum is FLOW_SCALE times that of the virial, over that of impulses, times that of energy.
 FLOW, FLOW_SCALE = 5, 2.0**6
@@ -192,7 +192,7 @@ LOG_COLUMNS = LOG_TENSOR + TENSOR_COMPONENTS
 MEMBER, MEMBER_BEAD, OTHER_MEMBER, OTHER_BEAD = range(4)
 SIDE = OTHER_MEMBER - MEMBER
 FIRST_BEAD, SECOND_BEAD = range(2)
-MEMBER_ROW, FIRST_ROW, LAST_ROW, MEMBER_SIZE, MEMBER_OFFSET, MEMBER_TILES, MEMBER_COLUMNS = range(7)
+MEMBER_ROW, FIRST_ROW, LAST_ROW, MEMBER_OFFSET, MEMBER_TILES, MEMBER_COLUMNS = range(6)
 LEAST, MOST, ACTS = range(3)
 OPENED_TICKS, OPENED_REM = range(2)
 TOP, ROOT = 0, 3  # row and column of `key` and `winner` that have the earliest of all (`tournament`)
@@ -240,7 +240,7 @@ BALLISTIC, ROTOR, ROD, CHAIN, GRAPH, BODY, COLLOCATION, STEPPER, ROD_STEPPER = r
 OWNED, FULL_GHOST, GHOST, DISTANT, VACANT = range(5)
 AT_END, BY_HISTORY, BY_THERMOSTAT = -1, -2, -3
 UNMADE = -1  # order of a closed or a ghost's segment whose series has not been needed yet
-FALLING = 0  # order of a single bead's segment on a parabola, of which `series` begins with the acceleration
+FALLING = 0  # order of a single bead's segment on a parabola
 (
     SCALAR_MOLECULES,
     SCALAR_BEADS,
@@ -331,9 +331,8 @@ WALL_SLIDING, WALL_SHAKING, WALL_AMPLITUDE, WALL_PERIOD = 8, 11, 14, 15
 WALL_COLUMNS = 16
 NO_WALL, PLANE, SPHERE, CYLINDER = range(4)
 # In front of a kind's static table: longest segment, tolerance, whether its contacts follow Leyendecker et al. 2012's
-# law and their times are found by bisection alone.
-STEP_AT, TOLERANCE_AT, LAW_AT, BISECTS_AT = -8, -7, -6, -5
-FALLS_AT, GRAVITY_AT = -4, -3  # whether gravity is in a motion from the first (`falling.falls`); it, for each axis
+# law and their times are found by bisection alone, whether gravity is in a motion from the first (`falling.falls`).
+STEP_AT, TOLERANCE_AT, LAW_AT, BISECTS_AT, FALLS_AT = -8, -7, -6, -5, -4
 LIMITS = 8
 # Before them, in runs that are extended, TRAITS numbers of bead b of the kind's molecules: its type, and 1 / moment of
 # inertia, from index -LIMITS - TRAITS (b + 1) on.
@@ -377,7 +376,7 @@ ENTRY_BEADS = ENTRY_ALONE + 1
 # Of each of its beads, behind position and velocity.
 ENTRY_MARKS, ENTRY_ACCELERATION, ENTRY_SPEED, ENTRY_PER_BEAD = range(2 * AXES, 2 * AXES + 4)
 # Behind the beads of a part of a long chain: what its event does to the chain's centre, its order, its coefficients.
-ENTRY_OF_CENTRE, ENTRY_ORDER, ENTRY_OF_CHAIN_PART = 0, CHANGE_COLUMNS, CHANGE_COLUMNS + 1
+ENTRY_ORDER, ENTRY_OF_CHAIN_PART = CHANGE_COLUMNS, CHANGE_COLUMNS + 1
 
 # Of `ahead` and `slots`. What the loop writes, and what the second thread does, are on lines of the cache of their own.
 SLOTS, NO_TAG = 32, -1

@@ -36,6 +36,12 @@ def since_start(s, i, ticks, remainder):
 
 
 @inlined
+def time_at(s, i, dt):
+    """Return the time, in normal form, that is so long after the start of the segment in row i of sector s."""
+    return after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], dt, s.par[L.TICK])
+
+
+@inlined
 def age(s, i):
     """Return how long before the event at hand the segment in row i of sector s began [time]."""
     return since_start(s, i, s.par[L.NOW], s.par[L.NOW_REM])

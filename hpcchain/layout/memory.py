@@ -14,14 +14,6 @@ from hpcchain.jit.struct import Field
 from hpcchain.layout import arrays as L
 
 CACHE_LINES = 16  # floats: a pair of cache lines, which processors fetch together
-BEAD_LINE = L.BEAD_COLUMNS
-EVENT_LINE = 4  # floats of a bead's earliest event: `event_time` in front, then `next_event`
-EVENT_AT = 2
-LIST_LINE = 16  # 32-bit numbers of a bead's list: `flight` in front, then `lists` and `origin_fractions`
-LISTS_AT, ORIGINS_AT = 8, 12
-MATCH_LINE = 8  # floats of a row of the queue: `key` in front, then `winner`, in the first half of what is left
-BOUNDS_AT = L.START_COLUMNS  # of a bead's lines; `starts` is in front
-SEGMENT_AT = BOUNDS_AT + L.BOUNDS_COLUMNS
 LINE = 8 * CACHE_LINES  # bytes
 PAGE = 1 << 21  # bytes of a large page
 LARGE = PAGE // 4  # bytes from which a large page is worth its space
@@ -71,26 +63,22 @@ def extended(array: np.ndarray, more: int) -> np.ndarray:
     return larger
 
 
-def bead_lines(beads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return `starts`, `bounds` and `segment` of that many beads: columns of one table, as they are read together."""
-    table = aligned_zeros((beads, BEAD_LINE))
-    whole = table.view(np.int64)
-    return table[:, :BOUNDS_AT], table[:, BOUNDS_AT:SEGMENT_AT], whole[:, SEGMENT_AT : SEGMENT_AT + L.SEGMENT_COLUMNS]
+def side_by_side(rows: int, *names: str) -> dict[str, np.ndarray]:
+    """Return arrays of a sector by name, of so many rows of zeros: columns of one table, as they are read together.
+
+    They stand in it in this order; `arrays.FIELDS` says how far apart its rows are.
+    """
+    fields = {name: Field(L.FIELDS[name]) for name in names}
+    first = fields[names[0]]
+    table = aligned_zeros((rows, first.stride * first.dtype.itemsize), np.uint8)
+    arrays, at = {}, 0
+    for name, field in fields.items():
+        width = field.columns * field.dtype.itemsize
+        arrays[name] = table[:, at : at + width].view(field.dtype)
+        at += width
+    return arrays
 
 
-def event_lines(beads: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return `event_time` and `next_event` of that many beads: columns of one table, as they are read together."""
-    table = aligned_zeros((beads, EVENT_LINE))
-    return table[:, :EVENT_AT], table.view(np.int64)[:, EVENT_AT : EVENT_AT + L.NEXT_EVENT_COLUMNS]
-
-
-def list_lines(beads: int, flights: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return `flight` (of `flights` beads), `lists` and `origin_fractions`: all that others' lists read of a bead."""
-    table = aligned_zeros((beads, LIST_LINE), np.int32)
-    return table.view(np.float32)[:flights, :LISTS_AT], table[:, LISTS_AT:ORIGINS_AT], table[:, ORIGINS_AT:]
-
-
-def queue_lines(rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return `key` and `winner` of that many rows of the queue: columns of one table, a cache line each."""
-    table = aligned_zeros((rows, MATCH_LINE))
-    return table[:, : L.MATCH], table.view(np.int32)[:, 2 * L.MATCH : 3 * L.MATCH]
+def bead_lines(beads: int) -> tuple[np.ndarray, ...]:
+    """Return `starts`, `bounds` and `segment` of that many beads."""
+    return tuple(side_by_side(beads, "starts", "bounds", "segment").values())

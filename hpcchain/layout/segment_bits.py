@@ -94,9 +94,15 @@ def series_begin(mol, segment, i):
 
 
 @inlined
-def radius_of(radius, i):
-    """Return the radius of bead i from a sector's `radius`, which has a single entry where all beads are equal."""
-    return radius[min(i, len(radius) - 1)]
+def radius_of(s, i):
+    """Return the radius of bead i; `radius` has a single entry where all beads are equal [length]."""
+    return s.radius[min(i, len(s.radius) - 1)]
+
+
+@inlined
+def radii_of(s, i, j):
+    """Return the distance of beads i and j that touch [length]."""
+    return radius_of(s, i) + radius_of(s, j)
 
 
 @inlined
@@ -187,8 +193,10 @@ def part_behind(s, m):
 
 @inlined
 def last_row(s, m):
-    """Return the last row of the chain that row m is of."""
-    return m + np.int64(s.chain_part[m, L.PART_REST])
+    """Return the last row of the chain that row m is of, m itself where it is no part of a long one."""
+    if s.stretched is not None:
+        return m + np.int64(s.chain_part[m, L.PART_REST])
+    return m
 
 
 @inlined

@@ -18,7 +18,6 @@ from hpcchain.propagators.bead_polynomials import everywhere, four_states, point
 from hpcchain.propagators.collocation.collocation_molecule import (
     stages_error,
     stages_iterations,
-    stages_load,
     stages_move,
     stages_project,
     stages_series,
@@ -27,7 +26,7 @@ from hpcchain.propagators.rigid.body import body_kick, body_load, body_prepare, 
 from hpcchain.propagators.rigid.rod import rod_kick, rod_prepare, rod_series
 from hpcchain.propagators.rigid.rod_steps import rod_step, rod_steps_error, rod_steps_series
 from hpcchain.propagators.rigid.rotor import rotor_series
-from hpcchain.propagators.steps.step_molecule import steps_iterations, steps_load, steps_move, steps_series
+from hpcchain.propagators.steps.step_molecule import steps_iterations, steps_move, steps_series
 from hpcchain.propagators.taylor.chain import chain_bonds, chain_factor, chain_kick, chain_prepare
 from hpcchain.propagators.taylor.chain_series import chain_series
 from hpcchain.propagators.taylor.graph_molecule import web_kick, web_load, web_prepare, web_refresh, web_series
@@ -109,11 +108,6 @@ def _load_table(s, offset, m):
             return
     if _by_graph(s.mol[m, L.MOL_SOLVER]):
         web_load(s, offset, m)
-    if s.stepper is not None:
-        if s.mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            stages_load(s, offset, m)
-        if s.mol[m, L.MOL_SOLVER] == L.STEPPER:
-            steps_load(s, offset, m)
 
 
 @kernel
@@ -142,7 +136,7 @@ def _load_single(s, offset, m, dt):
     for c in range(3):
         mean = velocity = s.starts[i, L.VX + c]
         if s.table[at + L.FALLS_AT] != 0.0:
-            change = s.table[at + L.GRAVITY_AT + c] * dt
+            change = s.par[L.GRAVITY + c] * dt
             mean, velocity = velocity + 0.5 * change, velocity + change
         s.work[p + W.LANES * c] = s.starts[i, c] + mean * dt
         s.work[p + W.ROW + W.LANES * c] = velocity
@@ -251,23 +245,21 @@ def expand(s, offset, m, h, tolerance):
 
 
 @kernel
-def iterations(s, offset, m):
-    """Return how many iterations the last solve in molecule m's workspace took, -1 where its motion needs none."""
+def note_iterations(s, offset, m, first):
+    """Count the last solve in molecule m's workspace, if its motion needs any: number, iterations and most of these.
+
+    They stand in `count` from `first` on.
+    """
     if s.stepper is not None:
+        taken, count = np.int64(-1), s.count
         if s.mol[m, L.MOL_SOLVER] == L.COLLOCATION:
-            return stages_iterations(s, offset, m)
+            taken = stages_iterations(s, offset, m)
         if s.mol[m, L.MOL_SOLVER] == L.STEPPER:
-            return steps_iterations(s, offset, m)
-    return np.int64(-1)
-
-
-@kernel
-def note_iterations(count, first, taken):
-    """Count a solve of so many iterations, if not below 0: number, sum and most stand in `count` from `first` on."""
-    if taken >= 0:
-        count[first] += 1
-        count[first + L.OF_SUM] += taken
-        count[first + L.OF_MOST] = max(count[first + L.OF_MOST], taken)
+            taken = steps_iterations(s, offset, m)
+        if taken >= 0:
+            count[first] += 1
+            count[first + L.OF_SUM] += taken
+            count[first + L.OF_MOST] = max(count[first + L.OF_MOST], taken)
 
 
 @kernel

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from hpcchain.contact.pair import curve
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
@@ -33,13 +32,9 @@ def _read_off(s, m, ticks, remainder, position, velocity, image):
     first = s.mol[m, L.MOL_FIRST]
     dt = since_start(s, first, ticks, remainder)
     offset = s.mol[m, L.MOL_WORKSPACE]
-    if s.stepper is not None:
-        bring(s, first, dt, offset)
+    bring(s, first, dt, offset)
     for i in range(first, first + s.mol[m, L.MOL_BEADS]):
-        if s.stepper is not None:
-            x, y, z, u, v, w = bead_exactly(s, i, dt, offset)
-        else:
-            x, y, z, u, v, w = curve(s, i, dt)
+        x, y, z, u, v, w = bead_exactly(s, i, dt, offset)
         position[i, 0], position[i, 1], position[i, 2] = x, y, z
         velocity[i, 0], velocity[i, 1], velocity[i, 2] = u, v, w
         for c in range(3):

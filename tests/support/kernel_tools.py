@@ -23,7 +23,6 @@ from hpcchain.layout.arrays import (
     LIST_LENGTH,
     MEMBER_OFFSET,
     MEMBER_ROW,
-    MEMBER_SIZE,
     MEMBER_TILES,
     MOL_BEADS,
     MOL_BONDS,
@@ -36,6 +35,7 @@ from hpcchain.layout.arrays import (
     MOST_TIES,
     NOW,
     NOW_REM,
+    PARAMETERS,
     RESTITUTION_ROW,
     SEGMENT_COLUMNS,
 )
@@ -243,8 +243,7 @@ class Bench:
         s = self.s
         for g, m in enumerate(molecules):
             s.member[g, [MEMBER_ROW, FIRST_ROW, LAST_ROW]] = m
-            s.member[g, [MEMBER_SIZE, MEMBER_TILES]] = s.mol[m, MOL_BEADS], s.mol[m, MOL_TILES]
-            s.member[g, MEMBER_OFFSET] = self.offset[m]
+            s.member[g, [MEMBER_OFFSET, MEMBER_TILES]] = self.offset[m], s.mol[m, MOL_TILES]
         for k, (a, b) in enumerate(contacts):
             s.contacts[k, :2] = molecules.index(a[0]), a[1]
             s.contacts[k, 2:] = (-1, 0) if b is None else (molecules.index(b[0]), b[1])
@@ -262,6 +261,7 @@ class Curves(NamedTuple):
     segment: np.ndarray
     mol: SharedRows
     series: np.ndarray
+    par: np.ndarray
 
 
 class Paths:
@@ -272,7 +272,7 @@ class Paths:
         self.coefficients = [np.asarray(c, float) for c in coefficients]
         mol = SharedRows(np.zeros((count, OWN_COLUMNS), dtype=np.int32), np.zeros((1, 8), dtype=np.int64))
         segment, series = np.zeros((count, SEGMENT_COLUMNS), dtype=np.int64), np.full(count * CURVE + MARGIN, np.nan)
-        self.s = s = Curves(np.zeros((count, 8)), segment, mol, series)
+        self.s = s = Curves(np.zeros((count, 8)), segment, mol, series, np.zeros(PARAMETERS))
         s.segment[:, MOLECULE] = s.mol[:, MOL_FIRST] = np.arange(count)
         for i, c in enumerate(self.coefficients):
             set_order(s.segment, i, len(c) - 1)

@@ -13,11 +13,11 @@ HARD, INNER, OUTER = range(3)
 class Contact(NamedTuple):
     """What a law sees.
 
+    CONTACT_NORMAL of `normals` is the unit normal n, from the second side to the first. Laws that push across it find
+    K, the response of the relative velocity to an impulse on the first side, in the first rows of `matrix`.
+
     Attributes
     ----------
-    k : int
-        Row of `normals`: the unit normal n, from the second side to the first. Laws that push across it find K, the
-        response of the relative velocity to an impulse on the first side, in the first rows of `matrix`.
     i, j : int
         Rows of the beads; j < 0 is a wall's code.
     law, border : int
@@ -37,7 +37,6 @@ class Contact(NamedTuple):
         Whether K is `mass` times 1, as of single beads: then it is not in `matrix`.
     """
 
-    k: int
     i: int
     j: int
     law: int

@@ -34,7 +34,7 @@ from hpcchain.layout.segment_bits import radius_of
 @kernel
 def spin_response(s, i):
     """Return R^2 / I of bead i [1 / mass]."""
-    return radius_of(s.radius, i) ** 2 * trait(s, i, L.TRAIT_INVERSE_MOMENT)
+    return radius_of(s, i) ** 2 * trait(s, i, L.TRAIT_INVERSE_MOMENT)
 
 
 @kernel
@@ -43,14 +43,14 @@ def surface_velocity(s, i, n, c):
     d = (c + 1) % 3
     e = (c + 2) % 3
     across = s.extra[i, L.SPIN + d] * n[e] - s.extra[i, L.SPIN + e] * n[d]
-    return -radius_of(s.radius, i) * across
+    return -radius_of(s, i) * across
 
 
 @kernel
 def spin_up(s, i, n, x, y, z):
     """Change bead i's angular velocity by -(R / I) n x P, of an impulse P = (x, y, z)."""
     turn(s, i)
-    factor = radius_of(s.radius, i) * trait(s, i, L.TRAIT_INVERSE_MOMENT)
+    factor = radius_of(s, i) * trait(s, i, L.TRAIT_INVERSE_MOMENT)
     s.extra[i, L.SPIN] -= factor * (n[1] * z - n[2] * y)
     s.extra[i, L.SPIN + L.Y] -= factor * (n[2] * x - n[0] * z)
     s.extra[i, L.SPIN + L.Z] -= factor * (n[0] * y - n[1] * x)
@@ -115,7 +115,7 @@ def rough_or_smooth(s, n, u, c, e, et, projection_loss):
 @kernel
 def outcome(s, c):
     """Return the Outcome of a Contact of rough surfaces."""
-    n = s.normals[c.k]
+    n = s.normals[L.CONTACT_NORMAL]
     if c.isotropic:
         closing = c.ux * n[0] + c.uy * n[1] + c.uz * n[2]
         share = -(1.0 - c.e_t) / (c.mass + c.spin)

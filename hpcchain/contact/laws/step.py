@@ -23,7 +23,7 @@ from hpcchain.contact.pair import REST, TOUCHING, Pair, curved_contact, curved_e
 from hpcchain.contact.span import LACKING, SLACK, common_span, just_hit, least_square, separation_on_lines
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import radius_of, series_order
+from hpcchain.layout.segment_bits import radii_of, series_order
 from hpcchain.model.physics.extended import LEVELS
 from hpcchain.model.physics.step_potentials import BRIDGE, ENERGIES, PAIRS, TYPES
 
@@ -116,7 +116,7 @@ def borders(s, i, j, limits):
     """
     if limits >= 0 and s.limits[limits, L.ACTS] == 0.0:
         return s.limits[limits, L.LEAST], s.limits[limits, L.MOST], np.int64(0), np.int64(0)
-    inner = radius_of(s.radius, i) + radius_of(s.radius, j)
+    inner = radii_of(s, i, j)
     outer = np.inf
     begin = potential_begin(s, i, j)
     level = np.int64(0)
@@ -163,7 +163,7 @@ def step_time(s, i, r, j, newer, limit, limits):
     off_j = fj + horizon
     bend = 0.5 * (s.bounds[i, L.ACCELERATION] * off_i * off_i + s.bounds[r, L.ACCELERATION] * off_j * off_j)
     nearest = least_square(rr, rv, uu, horizon)
-    edge = radius_of(s.radius, i) + radius_of(s.radius, r) + s.par[L.BEYOND] + bend
+    edge = radii_of(s, i, r) + s.par[L.BEYOND] + bend
     if limits < 0 and nearest > edge * edge * SLACK:
         return np.inf, lag
     if inverse_mass(s, i) == 0.0 and inverse_mass(s, r) == 0.0:
@@ -252,7 +252,7 @@ def distance_met(s, i, j, r):
             if outer < np.inf and abs(r - outer) < abs(r - inner):
                 return OUTER
             acts = limits < 0 or s.limits[limits, L.ACTS] != 0.0
-            if not acts or inner != radius_of(s.radius, i) + radius_of(s.radius, j):
+            if not acts or inner != radii_of(s, i, j):
                 return INNER
     return HARD
 

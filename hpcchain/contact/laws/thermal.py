@@ -34,7 +34,7 @@ def _response(s, c, a):
 @kernel
 def outcome(s, c):
     """Return the Outcome of a Contact with a thermal wall; it draws, and writes the spin."""
-    n, before = s.normals[c.k], (c.ux, c.uy, c.uz)
+    n, before = s.normals[L.CONTACT_NORMAL], (c.ux, c.uy, c.uz)
     temperature = s.walls[-1 - c.j, L.WALL_TEMPERATURE]
     one, two, three, _ = uniforms(s, DIFFUSE, s.bead_id[c.i], next_number(s, c.i))
     spread = math.sqrt(-2.0 * temperature * math.log(1.0 - two))

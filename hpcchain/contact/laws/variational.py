@@ -28,12 +28,14 @@ ROUND_OFF = 32 * 2.0**-52
 
 
 @kernel
-def keep_velocities(work, offset, tiles):
-    """Keep the velocities before a contact, in KEPT."""
-    for t in range(tiles):
-        w = offset + t * W.TILE
-        for k in range(W.ROW):
-            work[w + W.KEPT + k] = work[w + W.COEF + W.ROW + k]
+def keep_velocities(s, members):
+    """Keep the velocities of the first members of an event before it, in KEPT, in runs with this law."""
+    if s.par[L.LAW] != 0.0:
+        for g in range(members):
+            for t in range(s.member[g, L.MEMBER_TILES]):
+                w = s.member[g, L.MEMBER_OFFSET] + t * W.TILE
+                for k in range(W.ROW):
+                    s.work[w + W.KEPT + k] = s.work[w + W.COEF + W.ROW + k]
 
 
 @kernel

@@ -45,7 +45,7 @@ from hpcchain.propagators.taylor.graph import (
     largest_of,
 )
 
-SWEEPS, RESIDUAL, END = 0, 1, 4
+SWEEPS, END = 0, 4
 MOST_SWEEPS = 60
 SLOW = 0.1  # a sweep that leaves more of the residual than this asks for factors at the stages
 ROUND_OFF = 16 * 2.0**-52
@@ -59,8 +59,7 @@ class StageWork(NamedTuple):
     Attributes
     ----------
     head : float64 array
-        At SWEEPS, how many sweeps (Newton: steps) the solver made; at RESIDUAL, the largest violation at the stages,
-        as a fraction of |b| |v| (INDEX1: |v|^2, PAPER: |b|^2).
+        At SWEEPS, how many sweeps (Newton: steps) the solver made.
     place, projected, raw : float64 arrays
         The end position; the end velocity, projected, and as it comes; vectors of beads.
     positions, velocities, accelerations : float64 arrays
@@ -283,14 +282,13 @@ def _solve_stages(g, place, velocity, im, tau, tol, tables, work, fac):
     scale, round_off = _guess(g, place, velocity, im, tau, tables, work, fac)
     limit = max(tol * scale, round_off)
     if tables.solver == NEWTON:
-        return _newton(g, place, velocity, im, tau, tables, work, scale, limit)
+        return _newton(g, place, velocity, im, tau, tables, work, limit)
     last = np.inf
     always = tables.solver == FIXED_POINT
     at_stages = always
     for sweep in range(MOST_SWEEPS):
         residual = _sweep(g, place, velocity, im, tau, tables, work)
         work.head[SWEEPS] = sweep + 2.0
-        work.head[RESIDUAL] = residual / scale if scale > 0.0 else 0.0
         if not math.isfinite(residual):
             return NOT_SOLVED
         if sweep == 0 and tables.variant == PAPER and residual <= limit:
@@ -309,7 +307,7 @@ def _solve_stages(g, place, velocity, im, tau, tol, tables, work, fac):
 
 
 @outlined
-def _newton(g, place, velocity, im, tau, tables, work, scale, limit):
+def _newton(g, place, velocity, im, tau, tables, work, limit):
     """Take Newton steps until the violation is within its limit, then make all stage values from the multipliers."""
     s, stride, size = len(tables.node), g[STRIDE], len(place)
     forces, defects = work.accelerations[: s * size], work.rest[: s * size]
@@ -325,7 +323,6 @@ def _newton(g, place, velocity, im, tau, tables, work, scale, limit):
         for i in range(s * size):
             defect = max(defect, abs(defects[i]))
         work.head[SWEEPS] = step + 1.0
-        work.head[RESIDUAL] = residual / scale if scale > 0.0 else 0.0
         if not math.isfinite(residual + defect):
             return NOT_SOLVED
         if step == 0 and tables.variant == PAPER and residual <= limit:

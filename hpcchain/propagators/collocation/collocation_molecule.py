@@ -26,8 +26,9 @@ That is index2. The state of index1 is put on its bonds, which it leaves by O(ta
 at that order. That of paper is carried as its last stage has it. What a contact's projection takes is not given back,
 since no energy holds there.
 
-`Web.rest` has the stages' constants and the workspace of `collocation`. The constants are number of stages, tolerance
-of the solver, variant, solver, width of nested intervals, whether stages fall in them, then the arrays of GaussTables.
+`Web.rest` is the workspace of `collocation`. The stages' constants, in the static table, are how many there are, the
+tolerance of the solver, variant, solver, width of nested intervals, whether stages fall in them, and the arrays of
+GaussTables.
 """
 
 import math
@@ -51,7 +52,6 @@ from hpcchain.propagators.collocation.collocation import (
 from hpcchain.propagators.collocation.gauss_coefficients import INDEX1, PAPER, GaussTables, gauss_tables
 from hpcchain.propagators.taylor.graph import energy_of
 from hpcchain.propagators.taylor.graph_molecule import (
-    constants_at,
     web_gather_state,
     web_of,
     web_prepare,
@@ -69,7 +69,7 @@ NOTHING = 2.0**-60
 def stage_table(
     s: int, accuracy: float, variant: str = "index2", solver: str = "auto", width: float = 0.0, falling: bool = False
 ) -> np.ndarray:
-    """Return the flat constants of s stages for a molecule's static table: what the kernels copy, then nodes.
+    """Return the flat constants of s stages for a molecule's static table, then nodes of s, s - 1, ... 1 stages.
 
     With falling stages the constants of s - 1, s - 2, ... stages follow, as `falling_table` finds them.
 
@@ -98,7 +98,7 @@ def _constants(s: int, accuracy: float, variant: str, solver: str, width: float,
 
 @kernel
 def stage_table_size(s):
-    """Return the length of the part of `stage_table` that is copied; the nodes of s, s - 1, ... 1 stages follow."""
+    """Return the length of the constants of s stages, behind which the nodes follow."""
     return HEADER + 2 * s + 3 * s * s + (s + 1) * (s + 1)
 
 
@@ -116,50 +116,36 @@ def falling_table(s, k):
 @kernel
 def stages_workspace(g, tiles, s, solver):
     """Return how many floats of workspace the molecule takes, tiles included; `solver` is a code of SOLVERS."""
-    return web_size(g, tiles) + stage_table_size(s) + collocation_size(g, W.LANES * tiles, s, solver)
+    return web_size(g, tiles) + collocation_size(g, W.LANES * tiles, s, solver)
 
 
 @kernel
-def stages_load(s, offset, m):
-    """Fill the stages' constants from the molecule's static table, where they follow the bond lengths."""
-    _copy(web_of(s, offset, m), s.table[constants_at(s, m) :])
-
-
-@kernel
-def _copy(web, constants):
-    for k in range(stage_table_size(int(constants[STAGES]))):
-        web.rest[k] = constants[k]
-
-
-@kernel
-def stage_tables(web):
-    """Return views of the constants as GaussTables, and the workspace behind them."""
-    rest = web.rest
-    s = int(rest[STAGES])
+def _tables(constants):
+    """Return views of stages' constants as GaussTables."""
+    s = int(constants[STAGES])
     node = HEADER
     a = node + s
     weight = a + s * s
     legendre = weight + s
     monomial = legendre + s * s
     correction = monomial + (s + 1) * (s + 1)
-    end = correction + s * s
     return GaussTables(
-        rest[node:a],
-        rest[a:weight].reshape(s, s),
-        rest[weight:legendre],
-        rest[legendre:monomial].reshape(s, s),
-        rest[monomial:correction].reshape(s + 1, s + 1),
-        rest[correction:end].reshape(s, s),
-        int(rest[VARIANT]),
-        int(rest[SOLVER]),
-    ), rest[end:]
+        constants[node:a],
+        constants[a:weight].reshape(s, s),
+        constants[weight:legendre],
+        constants[legendre:monomial].reshape(s, s),
+        constants[monomial:correction].reshape(s + 1, s + 1),
+        constants[correction : correction + s * s].reshape(s, s),
+        int(constants[VARIANT]),
+        int(constants[SOLVER]),
+    )
 
 
 @kernel
-def _solve(web, tau):
+def _solve(web, constants, tau):
     """Solve the stages of the state in the scratch block over a time; return the status, tables and StageWork."""
-    tables, ws = stage_tables(web)
-    status = collocation_state(web.g, web.place, web.velocity, web.im, tau, web.rest[ACCURACY], tables, ws, web.factors)
+    tables, ws, accuracy = _tables(constants), web.rest, constants[ACCURACY]
+    status = collocation_state(web.g, web.place, web.velocity, web.im, tau, accuracy, tables, ws, web.factors)
     return status, tables, stage_work(web.g, web.npad, len(tables.node), ws)
 
 
@@ -173,7 +159,7 @@ def stages_move(s, offset, m, dt):
         return SOLVED
     web = web_of(s, offset, m)
     web_gather_state(web)
-    status, tables, end = _solve(web, dt)
+    status, tables, end = _solve(web, web.constants, dt)
     if status == SOLVED:
         web_scatter(web, W.COEF, end.place)
         kept = _lost(web, end.raw, end.projected) == 0.0
@@ -187,44 +173,43 @@ def stages_move(s, offset, m, dt):
 @kernel
 def stages_iterations(s, offset, m):
     """Return how many sweeps, or Newton steps, the stages solved last in this workspace took."""
-    return np.int64(stage_tables(web_of(s, offset, m))[1][SWEEPS])
+    return np.int64(web_of(s, offset, m).rest[SWEEPS])
 
 
 @kernel
-def stages_solve(s, offset, m, k, span):
-    """Solve k falling stages over a span from the state in the tiles; return the solver's status.
+def stages_solve(s, offset, m, count, span):
+    """Solve so many falling stages over a span from the state in the tiles; return the solver's status.
 
-    `stages_state` and `stages_jump` read them. The constants of all stages are those of k then, until the next load.
+    `stages_state` and `stages_jump` read them.
     """
-    web, source = web_of(s, offset, m), constants_at(s, m)
-    _copy(web, s.table[source + falling_table(int(s.table[source + STAGES]), k) :])
+    web = web_of(s, offset, m)
+    constants = web.constants[falling_table(int(web.constants[STAGES]), count) :]
     web_gather_state(web)
-    tables, ws = stage_tables(web)
-    return _solve(web, span * tables.node[-1] if tables.variant == PAPER else span)[0]
+    tables = _tables(constants)
+    return _solve(web, constants, span * tables.node[-1] if tables.variant == PAPER else span)[0]
 
 
 @kernel
-def _stage(web, k):
-    """Return positions and velocities of stage k that `stages_solve` found, vectors of beads."""
-    tables, ws = stage_tables(web)
-    stages = stage_work(web.g, web.npad, len(tables.node), ws)
+def _stage(web, count, k):
+    """Return positions and velocities of stage k of those that `stages_solve` found, vectors of beads."""
+    stages = stage_work(web.g, web.npad, count, web.rest)
     return stages.positions[nth(k, web.size)], stages.velocities[nth(k, web.size)]
 
 
 @kernel
-def stages_state(s, offset, m, k, b):
-    """Return position and velocity of bead b of the molecule at stage k that `stages_solve` found."""
+def stages_state(s, offset, m, count, k, b):
+    """Return position and velocity of bead b of the molecule at stage k of those that `stages_solve` found."""
     web = web_of(s, offset, m)
-    x, v = _stage(web, k)
+    x, v = _stage(web, count, k)
     n = web.npad
     return x[b], x[b + n], x[b + 2 * n], v[b], v[b + n], v[b + 2 * n]
 
 
 @kernel
-def stages_jump(s, offset, m, k):
-    """Put the state of stage k that `stages_solve` found in the tiles."""
+def stages_jump(s, offset, m, count, k):
+    """Put the state of stage k of those that `stages_solve` found in the tiles."""
     web = web_of(s, offset, m)
-    position, velocity = _stage(web, k)
+    position, velocity = _stage(web, count, k)
     web_scatter(web, W.COEF, position)
     web_scatter(web, W.COEF + W.ROW, velocity)
 
@@ -244,7 +229,7 @@ def stages_project(s, offset, m):
     web = web_of(s, offset, m)
     web_gather_state(web)
     web_prepare(s, offset, m)
-    return _lost(web, web.velocity, web.vector) if web.rest[VARIANT] != PAPER else 0.0
+    return _lost(web, web.velocity, web.vector) if web.constants[VARIANT] != PAPER else 0.0
 
 
 @outlined
@@ -255,10 +240,10 @@ def stages_series(s, offset, m, h):
     """
     web = web_of(s, offset, m)
     web_gather_state(web)
-    tables, ws = stage_tables(web)
+    tables, ws, accuracy = _tables(web.constants), web.rest, web.constants[ACCURACY]
     order = collocation_order(len(tables.node))
     for _ in range(MOST_HALVINGS):
-        status = collocation_segment(web.g, web.block, web.npad, web.im, h, web.rest[ACCURACY], tables, ws, web.factors)
+        status = collocation_segment(web.g, web.block, web.npad, web.im, h, accuracy, tables, ws, web.factors)
         if status == SOLVED:
             web_spread(web, order, h)
             return order, h
@@ -278,7 +263,7 @@ def stages_error(s, offset, m, order, h):
     for b in range(s.mol[m, L.MOL_BEADS]):
         x, y, z = W.vector(s.work, W.bead_offset(offset, b) + W.COEF + W.ROW * order)
         largest = max(largest, x**2 + y**2 + z**2)
-    interval = collocation_interval(stage_tables(web_of(s, offset, m))[0], h)
+    interval = collocation_interval(_tables(web_of(s, offset, m).constants), h)
     bound = order * math.sqrt(largest) * interval**order
     degree = order - 1
     for k in range(1, degree + 1):

@@ -39,7 +39,7 @@ from hpcchain.propagators.taylor.graph import (
     paired_solve,
 )
 
-ITERATIONS, RESIDUAL, CHORD = 0, 1, 4
+ITERATIONS, CHORD = 0, 4
 TRIDIAGONAL, SWEEPING, ANALYTIC, MULTIPLIERS, NULL_SPACE = STEP_SOLVER_CODES.values()
 SOLVED, NOT_SOLVED = 0, 1
 MOST_NEWTON, MOST_SWEEPS = 30, 3000
@@ -52,7 +52,7 @@ class StepWork(NamedTuple):
     Attributes
     ----------
     head : float64 array
-        At ITERATIONS and RESIDUAL, the latter of the constraints, over |b| |v|.
+        At ITERATIONS, how many the solver took.
     chord, place, half : float64 arrays
         V, q1, and the acceleration at the start over 2, vectors of beads.
     multipliers, residuals : float64 arrays
@@ -260,11 +260,9 @@ def step_solve(g, solver, place, velocity, im, tau, tol, walk, ws, fac):
     if solver == NULL_SPACE:
         status, count = null_space_newton(g, velocity, im, tau, max(tol, ROUND_OFF), walk, step)
         step.head[ITERATIONS] = count
-        step.head[RESIDUAL] = _residuals(g, tau, step)
+        _residuals(g, tau, step)
     else:
         status = _iterate(g, solver, velocity, im, tau, max(tol, ROUND_OFF) * scale, step, fac)
-    if scale > 0.0:
-        step.head[RESIDUAL] /= scale
     for k in range(len(place)):
         step.place[k] = place[k] + tau * step.chord[k]
     return status
@@ -276,7 +274,6 @@ def _iterate(g, solver, velocity, im, tau, limit, step, fac):
     most = MOST_SWEEPS if solver == SWEEPING or solver == ANALYTIC else MOST_NEWTON
     for iteration in range(most + 1):
         residual = _residuals(g, tau, step)
-        step.head[RESIDUAL] = residual
         step.head[ITERATIONS] = iteration
         if residual <= limit:
             return SOLVED

@@ -14,21 +14,20 @@ the next steps, each molecule's to its own point of the grid, have the energy of
 molecule had is then the energy of the step that was planned. So none is lost or won from contact to contact, and
 momentum and angular momentum stay exact.
 
-`Web.rest` has solver, accuracy, EXCESS, MARGIN (how far the cubic may be from the truncated steps) and PLANNED (the
-energy of V over the whole step). Then come the walk through the beads (null-space only) and the workspace of
-`rattle_and_variational`.
+`Web.rest` has EXCESS, MARGIN (how far the cubic may be from the truncated steps) and PLANNED (the energy of V over the
+whole step), then the workspace of `rattle_and_variational`.
 """
 
 import math
 
 import numpy as np
 
-from hpcchain.jit.decorators import inlined, kernel, outlined
+from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.model.molecules.bond_graph import BEADS, BONDS, STRIDE
 from hpcchain.propagators.catalogue import STEP_SOLVER_CODES
-from hpcchain.propagators.steps.null_space import WALK, tree_walk
+from hpcchain.propagators.steps.null_space import tree_walk
 from hpcchain.propagators.steps.rattle_and_variational import (
     ITERATIONS,
     NULL_SPACE,
@@ -40,7 +39,6 @@ from hpcchain.propagators.steps.rattle_and_variational import (
 )
 from hpcchain.propagators.taylor.graph import energy_of
 from hpcchain.propagators.taylor.graph_molecule import (
-    constants_at,
     web_gather,
     web_gather_state,
     web_of,
@@ -51,7 +49,8 @@ from hpcchain.propagators.taylor.graph_molecule import (
     web_still,
 )
 
-SOLVER, ACCURACY, EXCESS, MARGIN, PLANNED, HEADER = range(6)
+SOLVER, ACCURACY, WALK_FROM = range(3)  # of `step_table`
+EXCESS, MARGIN, PLANNED, HEADER = range(4)
 ORDER = 3
 MOST_HALVINGS = 40
 NEARLY_STILL = 2.0**-52  # square of the way of a bead, in bonds, on which these turn it by less than round-off
@@ -59,7 +58,7 @@ WRONG = 0.5  # of the sum in `cubic_error`; the largest found among 3000 random 
 
 
 def step_table(name: str, accuracy: float, n: int, bonds: np.ndarray) -> np.ndarray:
-    """Return a molecule's constants: solver by name, tolerance (relative residual).
+    """Return a molecule's constants: solver by name, tolerance (relative residual), the walk of null-space.
 
     Raises
     ------
@@ -68,39 +67,20 @@ def step_table(name: str, accuracy: float, n: int, bonds: np.ndarray) -> np.ndar
     """
     solver = STEP_SOLVER_CODES[name]
     walk = tree_walk(n, bonds) if solver == NULL_SPACE else np.zeros(0)
-    return np.concatenate([[solver, accuracy, 0.0, 0.0, 0.0], walk])
-
-
-@kernel
-def _header(solver, n):
-    return HEADER + WALK * (n - 1) if solver == NULL_SPACE else HEADER
+    return np.concatenate([[solver, accuracy], walk])
 
 
 @kernel
 def steps_workspace(g, tiles, solver):
     """Return how many floats of workspace the molecule takes, tiles included."""
-    return web_size(g, tiles) + _header(solver, g[BEADS]) + step_size(g, W.LANES * tiles, solver)
-
-
-@kernel
-def steps_load(s, offset, m):
-    """Fill the solver's constants from the molecule's static table, where they follow the bond lengths."""
-    web, at = web_of(s, offset, m), constants_at(s, m)
-    for k in range(_header(int(s.table[at + SOLVER]), web.g[BEADS])):
-        web.rest[k] = s.table[at + k]
-
-
-@inlined
-def _workspace_at(web):
-    """Return where in `rest` the workspace of the molecule's steps begins."""
-    return _header(int(web.rest[SOLVER]), web.g[BEADS])
+    return web_size(g, tiles) + HEADER + step_size(g, W.LANES * tiles, solver)
 
 
 @kernel
 def _solve(web, tau):
     """Solve the step of the state in the scratch block; return the status and its StepWork."""
-    solver, ws = int(web.rest[SOLVER]), web.rest[_workspace_at(web) :]
-    accuracy, walk = web.rest[ACCURACY], web.rest[HEADER:]
+    solver, ws = int(web.constants[SOLVER]), web.rest[HEADER:]
+    accuracy, walk = web.constants[ACCURACY], web.constants[WALK_FROM:]
     status = step_solve(web.g, solver, web.place, web.velocity, web.im, tau, accuracy, walk, ws, web.factors)
     return status, step_work(web.g, web.npad, ws)
 
@@ -120,7 +100,7 @@ def steps_move(s, offset, m, dt):
         for k in range(web.size):
             web.place[k] += dt * web.velocity[k]
         _arrive(s, offset, m, web, web.place, web.velocity)
-        web.rest[_workspace_at(web) + ITERATIONS] = 0.0
+        web.rest[HEADER + ITERATIONS] = 0.0
         return SOLVED
     status, step = _solve(web, dt)
     if status == SOLVED:
@@ -227,8 +207,7 @@ def steps_excess(s, offset, m):
 @kernel
 def steps_iterations(s, offset, m):
     """Return how many iterations the last step solved in this workspace took."""
-    web = web_of(s, offset, m)
-    return np.int64(web.rest[_workspace_at(web) + ITERATIONS])
+    return np.int64(web_of(s, offset, m).rest[HEADER + ITERATIONS])
 
 
 @kernel

@@ -282,17 +282,11 @@ def _add_tension(g, bonds, tension, force):
 
 
 @kernel
-def _project_known(g, bonds, tension, known):
-    """Add b0 . (a_high - a_low) of the known accelerations to the right-hand side of the tensions."""
-    npad, stride = len(known) // 3, g[STRIDE]
-    low, high = ends_of(g)
+def _project_known(g, bonds, tension, known, rates):
+    """Add b0 . (a_high - a_low) of the known accelerations to the right-hand side of the tensions; `rates`: scratch."""
+    graph_gv(g, bonds, known, rates)
     for b in range(g[BONDS]):
-        i, j = low[b], high[b]
-        tension[b] += (
-            bonds[b] * (known[j] - known[i])
-            + bonds[b + stride] * (known[j + npad] - known[i + npad])
-            + bonds[b + 2 * stride] * (known[j + 2 * npad] - known[i + 2 * npad])
-        )
+        tension[b] += rates[b]
 
 
 @kernel
@@ -363,18 +357,19 @@ def graph_series(g, ser, npad, im, h, tol, kmin, kmax, ws, fac, pull):
         tension = tensions[k * stride : (k + 1) * stride]
         _known_forces(bonds, tensions, force, k)
         _known_rates(bonds, tension, k)
+        following = bonds[3 * order * stride :]
         if k > 0:
             _accelerate(g, force, im, target, 1.0)
-            _project_known(g, bonds, tension, target)
+            _project_known(g, bonds, tension, target, following)
         elif len(pull) > 0:
-            _project_known(g, bonds, tension, pull)
+            _project_known(g, bonds, tension, pull, following)
         graph_solve(g, fac, tension)
         _add_tension(g, bonds, tension, force)
         _accelerate(g, force, im, target, 1.0 / (order * (order - 1.0)))
         if k == 0:
             for i in range(len(pull)):
                 target[i] += 0.5 * pull[i]
-        graph_bonds(g, target, bonds[3 * order * stride :])
+        graph_bonds(g, target, following)
         previous = last
         last = largest_of(target, g[BEADS])
         power *= h

@@ -13,7 +13,6 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.model.molecules.bond_graph import BONDS, STRIDE
 from hpcchain.propagators.taylor.graph import (
-    ends_of,
     factor_size,
     graph_bonds,
     graph_factor,
@@ -21,6 +20,7 @@ from hpcchain.propagators.taylor.graph import (
     graph_project,
     graph_series,
     graph_solve,
+    largest_of,
     series_duration,
     series_size,
 )
@@ -30,7 +30,7 @@ LEAST_ORDER = 3
 
 
 class Web(NamedTuple):
-    """Views of a molecule's scratch, component-major as `graph` wants it, and of its tiles.
+    """Views of a molecule's scratch, component-major as `graph` wants it, of its tiles, and of its static table.
 
     Attributes
     ----------
@@ -47,6 +47,8 @@ class Web(NamedTuple):
         Bond vectors, right-hand side, one vector of beads, the factorisation of T.
     rest : float64 array
         What follows: the series' workspace, or what stages and steps have in its place.
+    constants : float64 array
+        What stages or steps know of the molecule, and further tables.
     """
 
     tiles: np.ndarray
@@ -63,13 +65,14 @@ class Web(NamedTuple):
     vector: np.ndarray
     factors: np.ndarray
     rest: np.ndarray
+    constants: np.ndarray
 
 
 @kernel
 def web_size(g, tiles):
     """Return how many floats of workspace a molecule takes up to what follows in `Web.rest`, tiles included."""
     npad = W.LANES * tiles
-    return tiles * W.TILE + (3 * W.KMAX + 7) * npad + 5 * g[STRIDE] + factor_size(g)
+    return tiles * W.TILE + (3 * W.KMAX + 7) * npad + 4 * g[STRIDE] + factor_size(g)
 
 
 @kernel
@@ -86,12 +89,12 @@ def web_of(s, offset, m):
     size = 3 * npad
     block = offset + tiles * W.TILE
     im = block + (W.KMAX + 1) * size
-    lengths = im + npad
-    bonds = lengths + stride
+    bonds = im + npad
     rhs = bonds + 3 * stride
     vector = rhs + stride
     factors = vector + size
     rest = factors + factor_size(g)
+    constants = constants_at(s, m)
     return Web(
         work[offset:block],
         g,
@@ -100,13 +103,14 @@ def web_of(s, offset, m):
         work[block:im],
         work[block : block + size],
         work[block + size : block + 2 * size],
-        work[im:lengths],
-        work[lengths:bonds],
+        work[im:bonds],
+        s.table[constants - stride : constants],
         work[bonds:rhs],
         work[rhs:vector],
         work[vector:factors],
         work[factors:rest],
         work[rest:],
+        s.table[constants:],
     )
 
 
@@ -143,13 +147,11 @@ def web_scatter(web, row, source):
 
 @kernel
 def web_load(s, offset, m):
-    """Fill masses and bond lengths of the scratch from the molecule's static table."""
-    web, at = web_of(s, offset, m), s.mol[m, L.MOL_TABLE] + s.mol[m, L.MOL_TILES] * W.TABLE
+    """Fill the masses of the scratch from the tiles."""
+    web = web_of(s, offset, m)
     for t in range(s.mol[m, L.MOL_TILES]):
         for i in range(W.LANES):
             web.im[W.LANES * t + i] = web.tiles[t * W.TILE + W.INVM + i]
-    for k in range(web.g[STRIDE]):
-        web.lengths[k] = s.table[at + k]
 
 
 @outlined
@@ -209,7 +211,7 @@ def web_series(s, offset, m, h, tolerance):
     """Expand the free motion of the state in the tiles; return order and length (see `chain_series`)."""
     web = web_of(s, offset, m)
     web_gather_state(web)
-    return _expanded(web, h, tolerance * bond_rate(web.g, web.velocity) * h / W.KMAX, web.vector[:0])
+    return _expanded(web, h, tolerance * _bond_rate(web) * h / W.KMAX, web.vector[:0])
 
 
 @outlined
@@ -224,7 +226,7 @@ def web_hanging(s, offset, m, h, tolerance):
         vector[i] = falls * gx
         vector[npad + i] = falls * gy
         vector[2 * npad + i] = falls * gz
-    speed = bond_rate(web.g, web.velocity) + h * math.sqrt(gx * gx + gy * gy + gz * gz)
+    speed = _bond_rate(web) + h * math.sqrt(gx * gx + gy * gy + gz * gz)
     return _expanded(web, h, tolerance * speed * h / W.KMAX, vector)
 
 
@@ -254,17 +256,11 @@ def web_spread(web, order, h):
 
 
 @kernel
-def bond_rate(g, velocity):
-    """Return the largest speed of one bead of a bond against the other [length / time]."""
-    npad = len(velocity) // 3
-    low, high = ends_of(g)
-    largest = 0.0
-    for k in range(g[BONDS]):
-        square = 0.0
-        for c in range(3):
-            square += (velocity[c * npad + high[k]] - velocity[c * npad + low[k]]) ** 2
-        largest = max(largest, square)
-    return math.sqrt(largest)
+def _bond_rate(web):
+    """Return the largest speed of one bead of a bond against the other [length / time]; the series' space is used."""
+    rates = web.rest[: 3 * web.g[STRIDE]]
+    graph_bonds(web.g, web.velocity, rates)
+    return largest_of(rates, web.g[BONDS])
 
 
 @kernel

@@ -18,7 +18,7 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import bead_lines, blank, list_lines, queue_lines
+from hpcchain.layout.memory import blank, side_by_side
 from hpcchain.sector.ahead.look import FIRST, stay_ahead
 from hpcchain.sector.setup.allocate import timing_arrays
 
@@ -156,26 +156,23 @@ def own_arrays(s: Any) -> dict:
     """Return what a small sector has for itself, by name; the rest is that of the sector that it belongs to."""
     beads = most_beads(s)
     rows = MOLECULES * beads
-    starts, bounds, segment = bead_lines(rows)
-    segment[:, L.MOLECULE] = np.repeat(np.arange(MOLECULES), beads)
     arrays = blank(mol_own=MOLECULES, ahead=L.AHEAD_WORDS, bead_id=rows, swept=rows, log=L.SLOTS, slots=L.SLOTS)
+    arrays |= (
+        side_by_side(rows, "starts", "bounds", "segment")
+        | side_by_side(rows, "lists")
+        | side_by_side(FIRST, "key", "winner")
+    )
+    arrays["segment"][:, L.MOLECULE] = np.repeat(np.arange(MOLECULES), beads)
     mol_own, ahead, scalars = arrays["mol_own"], arrays["ahead"], s.scalars.copy()
     mol_own[:, L.MOL_FIRST] = beads * np.arange(MOLECULES)
     first = len(s.series) - series_capacity(s)
     mol_own[:, L.MOL_SERIES] = (first + beads * W.CURVE * np.arange(MOLECULES)) // W.UNIT
-    key, winner = queue_lines(FIRST)
     ahead[L.AHEAD_TAGS :] = L.NO_TAG
     scalars[L.SCALAR_WINDOWED], scalars[L.SCALAR_BEADS], scalars[L.SCALAR_MOLECULES] = 0, rows, MOLECULES
     return {
-        "starts": starts,
-        "bounds": bounds,
-        "segment": segment,
-        "key": key,
-        "winner": winner,
         "scalars": scalars,
         "par": s.par.copy(),
         "radius": s.radius if len(s.radius) == 1 else np.zeros(rows),
-        "lists": list_lines(rows, 0)[1],
         **arrays,
         **timing_arrays(np.zeros(MOLECULES), s.stepper),
         **blank(**{name: len(getattr(s, name)) for name in SCRATCH}),

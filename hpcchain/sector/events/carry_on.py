@@ -31,43 +31,50 @@ from hpcchain.sector.speculation.rollback import ready, request_adjacent
 
 @inlined
 def carry_on(s, m, holder):
-    """Start the next segment of molecule m, and renew all that it changes; return 0 or an error."""
-    if s.stretched is not None:
-        if is_chain_part(s, m):
-            return _carry_on_part(s, m, holder)
+    """Start the next segment of molecule m, of a part of a long chain with those that get new segments with it.
+
+    All that this changes is renewed. Returns 0 or an error.
+    """
     if holder == L.BY_HISTORY:
         replay(s, m)
-    else:
-        _next_segment(s, m, holder)
-    return refresh(s, m, m)
-
-
-@inlined
-def _next_segment(s, m, holder):
-    """Start the next segment of a molecule's free motion, or the one with drawn velocities."""
-    if s.extended is not None and holder == L.BY_THERMOSTAT:
-        logged = s.count[L.N_LOGGED]
-        redraw(s, m)
-        if s.scalars[L.SCALAR_WINDOWED] != 0:
-            sign_draw(s, m, m, logged)
-        return
-    s.count[L.N_SEGMENT_ENDS] += 1
-    _end_segment(s, m)
-    if s.scalars[L.SCALAR_WINDOWED] != 0:
-        sign_end(s, m, m)
+        if s.stretched is not None:
+            if is_chain_part(s, m):
+                request_adjacent(s, m, 0)
+                if s.scalars[L.SCALAR_ROLLED_BACK] != 0 and set_back(s):
+                    return 1
+        return refresh(s, m, m)
+    logged, low, high, drawn = s.count[L.N_LOGGED], m, m, False
+    if s.extended is not None:
+        drawn = holder == L.BY_THERMOSTAT
+        if drawn:
+            high = redraw(s, m)
+    if not drawn:
+        low, high = _end_segment(s, m)
+    if s.stretched is not None and high < 0:
+        return set_back(s)
+    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
+    if not drawn:
+        s.count[L.N_SEGMENT_ENDS] += 1
+        if windowed:
+            sign_end(s, low, high)
+    elif windowed:
+        sign_draw(s, m, high, logged)
+    return refresh(s, low, high)
 
 
 @inlined
 def _end_segment(s, m):
-    """Start the next segment of a molecule's free motion."""
+    """Start the next segment of free motion, of a part of a long chain with others; return rows as `end_stretch`."""
+    if s.stretched is not None:
+        if is_chain_part(s, m):
+            return end_stretch(s, m)
     first = s.mol[m, L.MOL_FIRST]
-    length = s.timing[m, L.LENGTH]
     if s.mol[m, L.MOL_SOLVER] == L.BALLISTIC:
-        move_on(s, first, m, length, 0)
+        move_on(s, first, m, s.timing[m, L.LENGTH], 0)
         set_off(s, first, m)
-        return
-    if s.ahead[L.AHEAD_SECTOR] == 0 or take(s, first, L.SEGMENT_END) == 0:
+    elif s.ahead[L.AHEAD_SECTOR] == 0 or take(s, first, L.SEGMENT_END) == 0:
         end_segment(s, m)
+    return m, m
 
 
 @outlined
@@ -85,36 +92,6 @@ def _bring_free(s, offset, m, dt):
     make_own_series(s, m)
     load(s, offset, m, dt)
     prepare(s, offset, m)
-
-
-@kernel
-def _carry_on_part(s, m, holder):
-    """Do what `carry_on` does for a part of a long chain, with those parts that get new segments with it."""
-    if holder == L.BY_HISTORY:
-        replay(s, m)
-        request_adjacent(s, m, 0)
-        if s.scalars[L.SCALAR_ROLLED_BACK] != 0 and set_back(s):
-            return 1
-        return refresh(s, m, m)
-    logged, low, high = s.count[L.N_LOGGED], m, np.int64(-1)
-    windowed = s.scalars[L.SCALAR_WINDOWED] != 0
-    drawn = False
-    if s.extended is not None:
-        drawn = holder == L.BY_THERMOSTAT
-        if drawn:
-            high = redraw(s, m)
-    if not drawn:
-        low, high = end_stretch(s, m)
-    if high < 0:
-        return set_back(s)
-    if drawn:
-        if windowed:
-            sign_draw(s, m, high, logged)
-    else:
-        s.count[L.N_SEGMENT_ENDS] += 1
-        if windowed:
-            sign_end(s, low, high)
-    return refresh(s, low, high)
 
 
 @outlined

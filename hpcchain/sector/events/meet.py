@@ -88,9 +88,7 @@ def _resolve(s, i, partner, a, b, one, border, rate, distance):
     close_rows(s, a.low, a.high)
     if b.row >= 0 and not one:
         close_rows(s, b.low, b.high)
-    if s.par[L.LAW] != 0.0:
-        for k in range(members):
-            keep_velocities(s.work, s.member[k, L.MEMBER_OFFSET], s.member[k, L.MEMBER_TILES])
+    keep_velocities(s, members)
     before = _common_speed(s, a, b)
     done = meet_sides(s, i, partner, a, b, one, border, rate, e, et)
     if done.along == 0.0:

@@ -16,7 +16,7 @@ from hpcchain.contact.walls import normal_of, sense_of, surface_of_wall, wall_ve
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.clock import age
-from hpcchain.layout.segment_bits import radius_of
+from hpcchain.layout.segment_bits import radii_of, radius_of
 from hpcchain.sector.events.note import graze, note
 from hpcchain.sector.segments.monomer import move_on, set_off
 
@@ -80,7 +80,7 @@ def _bounce(s, i, j, e):
     ux = s.starts[i, L.VX] - s.starts[j, L.VX]
     uy = s.starts[i, L.VY] - s.starts[j, L.VY]
     uz = s.starts[i, L.VZ] - s.starts[j, L.VZ]
-    growth = (radius_of(s.radius, i) + radius_of(s.radius, j)) * s.par[L.GROWTH_RATE]
+    growth = radii_of(s, i, j) * s.par[L.GROWTH_RATE]
     speed = math.sqrt(ux * ux + uy * uy + uz * uz) + growth
     nx = rx * speed
     ny = ry * speed
@@ -107,7 +107,7 @@ def _bounce(s, i, j, e):
 def _rebound(s, i, code, e):
     """Reflect a single bead from the wall with this code, e being e_n; return the impulse, 0 for a graze."""
     axis, side = (-1 - code) % L.AXES, sense_of(-1 - code)
-    un = side * s.starts[i, L.VX + axis] - radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
+    un = side * s.starts[i, L.VX + axis] - radius_of(s, i) * s.par[L.GROWTH_RATE]
     if un >= 0.0:
         return 0.0
     change = reflection(un, 1.0, e)
@@ -151,11 +151,11 @@ def _way(s, i, j, n):
 def _rate(s, i, j, x, y, z, r):
     """Return the rate of the gap, (x, y, z) being along the normal and r long [length / time]."""
     ux, uy, uz = s.starts[i, L.VX], s.starts[i, L.VY], s.starts[i, L.VZ]
-    growing = radius_of(s.radius, i)
+    growing = radius_of(s, i)
     if j < 0:
         return x * ux + y * uy + z * uz - (growing * s.par[L.GROWTH_RATE] + wall_velocity(s, j))
     ux, uy, uz = ux - s.starts[j, L.VX], uy - s.starts[j, L.VY], uz - s.starts[j, L.VZ]
-    growing += radius_of(s.radius, j)
+    growing += radius_of(s, j)
     return (x * ux + y * uy + z * uz) / r - growing * s.par[L.GROWTH_RATE]
 
 
@@ -168,8 +168,7 @@ def _contact_of(s, i, j, law, border, rate, e, e_t):
     if law == ROUGH:
         spin = spin_response(s, i) + (spin_response(s, j) if j >= 0 else 0.0)
     ux, uy, uz = _velocity(s, i, j, law, 0), _velocity(s, i, j, law, 1), _velocity(s, i, j, law, 2)
-    k = np.int64(L.CONTACT_NORMAL)
-    return Contact(k, i, np.int64(j), law, border, rate, mass, ux, uy, uz, spin, e, e_t, 0.0, True)
+    return Contact(i, np.int64(j), law, border, rate, mass, ux, uy, uz, spin, e, e_t, 0.0, True)
 
 
 @kernel

@@ -10,7 +10,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import age
 from hpcchain.layout.segment_bits import is_chain_part, last_row, struck
-from hpcchain.propagators.interface import iterations, load, note_iterations, project
+from hpcchain.propagators.interface import load, note_iterations, project
 from hpcchain.propagators.steps.step_molecule import steps_excess
 from hpcchain.sector.segments.new_segment import make_own_series
 from hpcchain.sector.segments.stretch import any_waits, load_stretch
@@ -35,7 +35,7 @@ def bring(s, offset, m):
     dt = age(s, first)
     load(s, offset, m, dt)
     if dt != 0.0:
-        note_iterations(s.count, L.N_NODES, iterations(s, offset, m))
+        note_iterations(s, offset, m, L.N_NODES)
     if s.par[L.LAW] != 0.0 and takes_law(s, m) and _struck(s, m):
         excess = steps_excess(s, offset, m)
         s.work[excess] = s.step_energy[m] - kinetic_energy(s.work, offset, s.mol[m, L.MOL_TILES])
@@ -100,13 +100,10 @@ def join(s, members, m):
         return g, members, 0.0
     if members == L.MOST_MEMBERS:
         return -1, members, 0.0
-    last = m
-    if s.stretched is not None:
-        if is_chain_part(s, m):
-            last = last_row(s, m)
+    last = last_row(s, m)
     size = s.mol[last, L.MOL_FIRST] + s.mol[last, L.MOL_BEADS] - s.mol[m, L.MOL_FIRST]
     row = s.member[members]
-    row[L.MEMBER_ROW], row[L.FIRST_ROW], row[L.LAST_ROW], row[L.MEMBER_SIZE] = m, m, last, size
+    row[L.MEMBER_ROW], row[L.FIRST_ROW], row[L.LAST_ROW] = m, m, last
     row[L.MEMBER_OFFSET] = members * (len(s.work) // (L.MOST_MEMBERS + 1))
     row[L.MEMBER_TILES] = (size + W.LANES - 1) >> W.LANE_SHIFT
     return members, members + 1, bring(s, row[L.MEMBER_OFFSET], m)

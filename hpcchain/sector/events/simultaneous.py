@@ -26,6 +26,7 @@ from hpcchain.layout.segment_bits import (
     is_chain_part,
     member_of,
     partner_of,
+    radii_of,
     radius_of,
     row_before,
     series_error_of,
@@ -105,6 +106,12 @@ def _scale(s):
 
 
 @inlined
+def _touching_at(s, i, j):
+    """Return the distance at which beads i and j touch at the event at hand [length]."""
+    return radii_of(s, i, j) * _scale(s)
+
+
+@inlined
 def counts_resting(s):
     """Whether beads that rest on one another take part in what happens at one instant."""
     if s.extended is not None:
@@ -157,21 +164,19 @@ def _add_contacts(s, g, core, members, count, done, highest):
     """List the contacts of member g but those with members that are done; return what the loop goes on with."""
     reached = np.int64(0)
     offset = s.member[g, L.MEMBER_OFFSET]
-    scale = _scale(s)
-    start = s.mol[s.member[g, L.MEMBER_ROW], L.MOL_FIRST]
-    for b in range(s.member[g, L.MEMBER_SIZE]):
-        i = start + b
+    start, last = s.mol[s.member[g, L.MEMBER_ROW], L.MOL_FIRST], s.member[g, L.LAST_ROW]
+    for i in range(start, s.mol[last, L.MOL_FIRST] + s.mol[last, L.MOL_BEADS]):
+        b = i - start
         p = W.bead_offset(offset, b)
         for e in range(near_to(s, i, False)):
             j = s.found[e]
             m = member_of(s, s.segment[j, L.MOLECULE])
-            sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
             h = index_in(s, members, m)
             if h == g and s.bead_id[j] < s.bead_id[i]:
                 continue
             if h >= 0 and h != g and (done >> h) & 1:
                 continue
-            if h < 0 and (number_of(s, m) > highest or not near(s, p, j, sigma * scale)):
+            if h < 0 and (number_of(s, m) > highest or not near(s, p, j, _touching_at(s, i, j))):
                 continue
             h, members, _ = join(s, members, m)
             if h < 0:
@@ -182,10 +187,10 @@ def _add_contacts(s, g, core, members, count, done, highest):
                 continue
             row = count
             s.tied[row, L.FIRST_BEAD] = -1
-            count = _pair_tie(s, p, q, g, b, h, other, i, j, sigma, scale, count)
+            count = _pair_tie(s, p, q, g, b, h, other, i, j, count)
             if s.tied[row, L.FIRST_BEAD] >= 0:
                 reached |= np.int64(1) << h
-        count = _unlisted_ties(s, offset, g, b, i, scale, count)
+        count = _unlisted_ties(s, offset, g, b, i, count)
     return count, members, reached, highest
 
 
@@ -197,7 +202,7 @@ def _request_back(s, low, high, offset):
     of one instant, too, may have been carried out although they come later.
     """
     requests = 0
-    scale, key = _scale(s), key_at_hand(s)
+    key = key_at_hand(s)
     first = s.mol[low, L.MOL_FIRST]
     for i in range(first, s.mol[high, L.MOL_FIRST] + s.mol[high, L.MOL_BEADS]):
         for e in range(near_to(s, i, True)):
@@ -209,8 +214,7 @@ def _request_back(s, low, high, offset):
             if h == m or h < 0:
                 continue
             r = s.mol[h, L.MOL_FIRST] + j - s.mol[m, L.MOL_FIRST]
-            far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
-            if near(s, W.bead_offset(offset, i - first), r, far):
+            if near(s, W.bead_offset(offset, i - first), r, _touching_at(s, i, j)):
                 request_rollback(s, m, np.int64(s.window_molecule[h, L.WINDOW_NUMBER]))
                 requests += 1
     return requests
@@ -257,9 +261,9 @@ def _closing(s, gap, rate, speed):
 
 
 @kernel
-def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
+def _pair_tie(s, p, q, g, b, h, bj, i, j, count):
     """Note a contact of two beads, i of member g and j of member h, if it is one; return the number of contacts."""
-    n = s.normals[count]
+    n, sigma = s.normals[count], radii_of(s, i, j)
     if s.extended is not None:
         if inverse_mass(s, i) == 0.0 and inverse_mass(s, j) == 0.0:
             return count
@@ -267,7 +271,7 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
         g, b, h, bj, i, j, p, q = h, bj, g, b, j, i, q, p
     r = separation(s, p, q, n)
     s.growths[count] = sigma * s.par[L.GROWTH_RATE]
-    gap = r - sigma * scale
+    gap = r - _touching_at(s, i, j)
     rate = approach(s.work, p, q, n) - s.growths[count]
     speed = s.bounds[i, L.SPEED] + s.bounds[j, L.SPEED]
     if gap > L.SIMULTANEOUS_GAP * sigma or _separates(s, rate, speed):
@@ -277,7 +281,7 @@ def _pair_tie(s, p, q, g, b, h, bj, i, j, sigma, scale, count):
 
 
 @kernel
-def _unlisted_ties(s, offset, g, b, i, scale, count):
+def _unlisted_ties(s, offset, g, b, i, count):
     """Note bead i's contacts that no list has, b of member g at `offset`: with walls, at limits; return how many."""
     p = W.bead_offset(offset, b)
     if s.extended is not None:
@@ -285,11 +289,10 @@ def _unlisted_ties(s, offset, g, b, i, scale, count):
             j = np.int64(s.limited[e])
             if s.limits[e, L.ACTS] != 0.0 and s.bead_id[i] < s.bead_id[j]:
                 q = W.bead_offset(offset, b + j - i)
-                sigma = radius_of(s.radius, i) + radius_of(s.radius, j)
-                count = _pair_tie(s, p, q, g, b, g, b + j - i, i, j, sigma, scale, count)
+                count = _pair_tie(s, p, q, g, b, g, b + j - i, i, j, count)
     if s.par[L.WALLS] != 0.0:
         for number in range(len(s.walls)):
-            count = _wall_tie(s, p, g, b, i, number, scale, count)
+            count = _wall_tie(s, p, g, b, i, number, count)
     return count
 
 
@@ -306,11 +309,11 @@ def _one_more(s, count, g, b, h, other, i, j):
 
 
 @kernel
-def _wall_tie(s, p, g, b, i, number, scale, count):
+def _wall_tie(s, p, g, b, i, number, count):
     """Note the contact of bead i, of member g, with a wall, if it is one; return the number of contacts."""
-    radius = radius_of(s.radius, i)
+    radius = radius_of(s, i)
     x, y, z = W.vector(s.work, p + W.COEF)
-    gap = wall_gap(s, number, x, y, z) - radius * scale
+    gap = wall_gap(s, number, x, y, z) - radius * _scale(s)
     if gap > L.SIMULTANEOUS_GAP * radius or _alone(s, i, number):
         return count
     growth = radius * s.par[L.GROWTH_RATE] + wall_normal(s, number, x, y, z, s.normals[count])
@@ -460,9 +463,7 @@ def company(s, i, partner, a, b, one, is_straggler):
         return BACK, none
     if not bridges_fit(s, found):
         return FULL, none
-    if s.par[L.LAW] != 0.0:
-        for k in range(members):
-            keep_velocities(s.work, s.member[k, L.MEMBER_OFFSET], s.member[k, L.MEMBER_TILES])
+    keep_velocities(s, members)
     if found > 1 and others and known == AGAIN and _resolve_together(s, members, found):
         _finish_together(s, members, found)
         for k in range(members):
@@ -494,9 +495,7 @@ def _set_touching_back(s, members):
     """Set back those that touch the first members of the event but have been carried past it; how many."""
     count = 0
     for g in range(members):
-        first, last = s.member[g, L.MEMBER_ROW], s.member[g, L.LAST_ROW]
-        offset = s.member[g, L.MEMBER_OFFSET]
-        count += _request_back(s, first, last, offset)
+        count += _request_back(s, s.member[g, L.MEMBER_ROW], s.member[g, L.LAST_ROW], s.member[g, L.MEMBER_OFFSET])
     roll_back(s)
     return count
 
@@ -608,9 +607,9 @@ def _look_about(s, i, partner, a, b, one, is_straggler):
     """
     two = b.row >= 0 and not one
     if is_straggler:
-        requests = _request_back_side(s, a)
+        requests = _request_back(s, a.low, a.high, a.offset + a.before * W.TILE)
         if two:
-            requests += _request_back_side(s, b)
+            requests += _request_back(s, b.low, b.high, b.offset + b.before * W.TILE)
         if requests != 0:
             return BACK
     if _touches_another(s, i, partner, a):
@@ -619,27 +618,18 @@ def _look_about(s, i, partner, a, b, one, is_straggler):
 
 
 @kernel
-def _request_back_side(s, side):
-    """Do what `_request_back` does for a side."""
-    offset = side.offset + side.before * W.TILE
-    return _request_back(s, side.low, side.high, offset)
-
-
-@kernel
 def _touches_another(s, main, partner, side):
     """Whether a bead of a side touches anything else than `main` and `partner` do one another."""
-    scale = _scale(s)
     first = s.mol[side.low, L.MOL_FIRST]
     for i in range(first, s.mol[side.high, L.MOL_FIRST] + s.mol[side.high, L.MOL_BEADS]):
         b = side.before * W.LANES + i - first
         p = W.bead_offset(side.offset, b)
         for e in range(near_to(s, i, False)):
             j = s.found[e]
-            far = (radius_of(s.radius, i) + radius_of(s.radius, j)) * scale
             its_own = (i == main and j == partner) or (i == partner and j == main)
-            if not its_own and not excluded(s, i, j) and near(s, p, j, far):
+            if not its_own and not excluded(s, i, j) and near(s, p, j, _touching_at(s, i, j)):
                 return True
-        for k in range(TIES_ROW, _unlisted_ties(s, side.offset, 0, b, i, scale, TIES_ROW)):
+        for k in range(TIES_ROW, _unlisted_ties(s, side.offset, 0, b, i, TIES_ROW)):
             if (i != main or s.tied[k, L.SECOND_BEAD] != partner) and (s.impulses[k] != 0.0 or counts_resting(s)):
                 return True
     return False

@@ -11,7 +11,7 @@ import numpy as np
 from hpcchain.contact.draws import next_redraw
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import after, earlier, since_start
+from hpcchain.layout.clock import earlier, since_start, time_at
 from hpcchain.layout.segment_bits import event_depth, partner_of, start_depth
 
 MOST_REOPENED = 4
@@ -39,8 +39,7 @@ class Key(NamedTuple):
 @inlined
 def segment_end(s, m):
     """Return ticks and remainder of when molecule m's segment ends."""
-    i = s.mol[m, L.MOL_FIRST]
-    return after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], s.timing[m, L.LENGTH], s.par[L.TICK])
+    return time_at(s, s.mol[m, L.MOL_FIRST], s.timing[m, L.LENGTH])
 
 
 @inlined
@@ -84,8 +83,7 @@ def next_key_of(s, m):
         return Key(ticks, remainder, depth, np.int64(lower), np.int64(higher))
     if s.extended is not None and holder == L.BY_THERMOSTAT:
         ticks, remainder = next_redraw(s, m)
-        at_start = ticks == s.starts[first, L.START_TICKS] and remainder == s.starts[first, L.START_REM]
-        depth = start_depth(s.segment, first) + 1 if at_start else none
+        depth = depth_of(s, first, first, ticks, remainder)
         return Key(ticks, remainder, depth, s.bead_id[first], np.int64(L.REDRAW))
     if waits(s, m):
         return Key(np.inf, np.inf, none, s.bead_id[first], end)
@@ -138,15 +136,16 @@ def is_current(s, i, r, newer, key):
 
 
 @inlined
-def comes_first(s, t, q, depth, i, j, best):
-    """Whether a contact of beads in rows i and j comes before the best Candidate so far, which is bead i's.
+def comes_first(s, t, q, depth, i, partner, best):
+    """Whether bead i's event with a partner comes before the best Candidate so far, which is bead i's, too.
 
     Ids are read only where times are equal: of most candidates they are not in the cache.
     """
     first = earlier(t, q, best.ticks, best.remainder)
-    if t == best.ticks and q == best.remainder and best.partner >= 0:
-        own, new, old = s.bead_id[i], s.bead_id[j], s.bead_id[best.partner]
-        first = depth < best.depth or (depth == best.depth and _pair_before(own, new, old))
+    if t == best.ticks and q == best.remainder:
+        lower, higher = ids_of(s, i, partner)
+        other_lower, other_higher = ids_of(s, i, best.partner)
+        first = (depth, lower, higher) < (best.depth, other_lower, other_higher)
     return first
 
 
@@ -159,11 +158,3 @@ def depth_of(s, i, j, t, r):
     if s.starts[j, L.START_TICKS] == t and s.starts[j, L.START_REM] == r:
         depth = max(depth, start_depth(s.segment, j) + 1)
     return depth
-
-
-@inlined
-def _pair_before(gid, new, old):
-    """Whether the pair (gid, new) orders before (gid, old) by lower, then higher id."""
-    lower_new = min(gid, new)
-    lower_old = min(gid, old)
-    return lower_new < lower_old or (lower_new == lower_old and max(gid, new) < max(gid, old))

@@ -55,7 +55,7 @@ def sweep(s, m):
         for c in range(3):
             place = list_fraction(s, i, c, s.starts[i, c] + s.starts[i, L.VX + c] * half, half)
             s.swept[i, c] = np.int64(place * TURN) - HALF_TURN
-        swept_radius = radius_of(s.radius, i) * scale + list_speed(s, i) * half + series_error_of(s, m)
+        swept_radius = radius_of(s, i) * scale + list_speed(s, i) * half + series_error_of(s, m)
         swept_radius = (swept_radius + 0.5 * farther(s)) / s.par[L.SWEPT_UNIT]
         swept_radius = math.ceil(swept_radius + s.par[L.SWEPT_MARGIN]) if swept_radius < L.UNBOUNDED else L.UNBOUNDED
         s.swept[i, L.SWEPT_RADIUS] = np.int64(min(swept_radius, L.UNBOUNDED))

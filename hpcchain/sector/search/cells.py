@@ -217,47 +217,37 @@ def fraction_lengths(s):
 
 
 @inlined
-def way_between(s, i, qx, qy, qz):
+def way_between(s, i, place):
     """Return the shortest way from a place in fractions of the box to bead i's list origin [length]."""
     px, py, pz = origin_of(s, i)
     sx, sy, sz = fraction_lengths(s)
-    return np.int32(px - qx) * sx, np.int32(py - qy) * sy, np.int32(pz - qz) * sz
+    return np.int32(px - place[0]) * sx, np.int32(py - place[1]) * sy, np.int32(pz - place[2]) * sz
 
 
 @inlined
-def _squares(s, line, px, py, pz):
+def _squares(s, line, place):
     """Return the squared distances of a line's four entries from a place in fractions of the box; as `way_between`."""
     sx, sy, sz = fraction_lengths(s)
-    x = mul(splat_four(sx), ways_from(s.cell_entries, PER_LINE * line + L.FRACTION_X, px))
-    y = mul(splat_four(sy), ways_from(s.cell_entries, PER_LINE * line + L.FRACTION_Y, py))
-    z = mul(splat_four(sz), ways_from(s.cell_entries, PER_LINE * line + L.FRACTION_Z, pz))
+    x = mul(splat_four(sx), ways_from(s.cell_entries, PER_LINE * line + L.FRACTION_X, place[0]))
+    y = mul(splat_four(sy), ways_from(s.cell_entries, PER_LINE * line + L.FRACTION_Y, place[1]))
+    z = mul(splat_four(sz), ways_from(s.cell_entries, PER_LINE * line + L.FRACTION_Z, place[2]))
     return add(add(mul(x, x), mul(y, y)), mul(z, z))
 
 
 @inlined
-def near_cell(s, cell, i, list_radius, at):
+def near_cell(s, cell, i, former, list_radius, at):
     """Write the other beads of a cell whose origins are within `list_radius` of bead i's to `found`, from `at` on.
 
-    Returns where they end, -1 where `found` cannot take them.
+    If a `former` place is given, those are left out that were as near to that. Returns where they end, -1 where `found`
+    cannot take them.
     """
-    px, py, pz = origin_of(s, i)
-    limit = splat_four(list_radius * list_radius)
+    place, limit = origin_of(s, i), splat_four(list_radius * list_radius)
     line = np.int64(cell)
     while line >= 0 and at >= 0:
-        at = _write_near(s, i, line, as_bits(above(limit, _squares(s, line, px, py, pz))), at)
-        line = _next_line(s, line)
-    return at
-
-
-@inlined
-def newly_near_cell(s, cell, i, qx, qy, qz, list_radius, at):
-    """Do what `near_cell` does, but for beads that were near the place (qx, qy, qz) as well."""
-    px, py, pz = origin_of(s, i)
-    limit = splat_four(list_radius * list_radius)
-    line = np.int64(cell)
-    while line >= 0 and at >= 0:
-        far = at_most(limit, _squares(s, line, qx, qy, qz))
-        at = _write_near(s, i, line, as_bits(both(far, above(limit, _squares(s, line, px, py, pz)))), at)
+        met = above(limit, _squares(s, line, place))
+        if former is not None:
+            met = both(at_most(limit, _squares(s, line, former)), met)
+        at = _write_near(s, i, line, as_bits(met), at)
         line = _next_line(s, line)
     return at
 
@@ -297,7 +287,8 @@ def near_beads(s, list_radius, i):
             by = adjacent(cy, ay, ny)
             for az in range(-1 if nz > 2 else 0, min(nz, 2)):
                 if count >= 0:
-                    count = near_cell(s, (bx * ny + by) * nz + adjacent(cz, az, nz), i, list_radius, count)
+                    cell = (bx * ny + by) * nz + adjacent(cz, az, nz)
+                    count = near_cell(s, cell, i, None, list_radius, count)
     return count
 
 
@@ -322,7 +313,7 @@ def _measure_slabs(s, axis, u, moved, list_radius):
 
 
 @kernel
-def cells_ahead(s, i, x, y, z, t, qx, qy, qz, list_radius):
+def cells_ahead(s, i, x, y, z, t, former, list_radius):
     """Write to `found` the cells that may hold list origins within `list_radius` of bead i's and not of its former one.
 
     Such an origin p is beyond the middle between the former one q and the present one c: with r = p - c and d = c - q,
@@ -337,7 +328,7 @@ def cells_ahead(s, i, x, y, z, t, qx, qy, qz, list_radius):
         The present list origin [length].
     t : float
         How long after its segment's start the bead is there [time].
-    qx, qy, qz : int
+    former : (int, int, int)
         The former one, in fractions as in `origin_fractions`.
     list_radius : float
         [length]
@@ -347,7 +338,7 @@ def cells_ahead(s, i, x, y, z, t, qx, qy, qz, list_radius):
     int
         How many; -1 if the bead has moved too far to say, and all cells about it must be looked at.
     """
-    dx, dy, dz = way_between(s, i, qx, qy, qz)
+    dx, dy, dz = way_between(s, i, former)
     half = 0.5 * min(min(s.par[L.PERIOD], s.par[L.PERIOD + L.Y]), s.par[L.PERIOD + L.Z])
     slack = MARGIN * list_radius + PLACES * max(max(s.par[L.PERIOD], s.par[L.PERIOD + L.Y]), s.par[L.PERIOD + L.Z])
     list_radius += slack

@@ -21,7 +21,7 @@ from hpcchain.contact.span import (
 from hpcchain.contact.walls import at_rest, gap_of, sense_of, shape_contact, swing_from, wall_contact
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.clock import after, earlier, since_start, start_time
+from hpcchain.layout.clock import earlier, since_start, start_time, time_at
 from hpcchain.layout.segment_bits import (
     event_depth,
     length_of,
@@ -31,7 +31,6 @@ from hpcchain.layout.segment_bits import (
     series_error_of,
     series_order,
     set_event,
-    start_depth,
     struck,
 )
 from hpcchain.sector.prefetch import prefetch_segments
@@ -60,8 +59,8 @@ def wall_time(s, i, number, limit):
     if s.walls[number, L.WALL_SORT] == L.NO_WALL:
         return np.inf
     time = start_time(s, i)
-    growth = radius_of(s.radius, i) * s.par[L.GROWTH_RATE]
-    radius = radius_of(s.radius, i) * s.par[L.GROWTH] + growth * time
+    growth = radius_of(s, i) * s.par[L.GROWTH_RATE]
+    radius = radius_of(s, i) * s.par[L.GROWTH] + growth * time
     swing = at_rest()
     if s.extended is not None:
         growth += s.walls[number, L.WALL_VELOCITY]
@@ -268,7 +267,7 @@ def _against_bead(s, i, j, limits, limit, best):
         time, lag = _meeting_time(s, i, r, j, newer, limits, limit)
         if time < np.inf:
             late = i if lag >= 0.0 else r  # whose segment begins where the common span does
-            t, q = after(s.starts[late, L.START_TICKS], s.starts[late, L.START_REM], time, tick)
+            t, q = time_at(s, late, time)
             depth = depth_of(s, i, r, t, q)
             current, undoes = True, False
             if newer >= 0:
@@ -322,16 +321,10 @@ def _against_walls(s, i, limit, best):
 @inlined
 def _with_wall(s, i, code, time, best):
     """Return the best candidate of bead i when it meets a wall a time after its segment's start."""
-    ticks = s.starts[i, L.START_TICKS]
-    remainder = s.starts[i, L.START_REM]
-    t, q = after(ticks, remainder, time, s.par[L.TICK])
+    t, q = time_at(s, i, time)
     tied = _tied(s, (t - best.ticks) * s.par[L.TICK] + (q - best.remainder), best.tied)
-    depth = start_depth(s.segment, i) + 1 if t == ticks and q == remainder else np.int64(0)
-    sooner = earlier(t, q, best.ticks, best.remainder)
-    if t == best.ticks and q == best.remainder:
-        own, (lower, higher) = s.bead_id[i], ids_of(s, i, best.partner)
-        sooner = depth < best.depth or (depth == best.depth and (own < lower or (own == lower and code < higher)))
-    if sooner:
+    depth = depth_of(s, i, i, t, q)
+    if comes_first(s, t, q, depth, i, code, best):
         return Candidate(t, q, depth, code, np.int64(0), tied)
     return Candidate(best.ticks, best.remainder, best.depth, best.partner, best.serial, tied)
 
@@ -340,7 +333,7 @@ def _with_wall(s, i, code, time, best):
 def _until_expiry(s, i, expiry, best):
     """Return the best candidate, or the renewal of bead i's list where that comes before."""
     if expiry < length_of(s, i):
-        t, q = after(s.starts[i, L.START_TICKS], s.starts[i, L.START_REM], expiry, s.par[L.TICK])
+        t, q = time_at(s, i, expiry)
         sooner = s.stepper is not None and earlier(t, q, best.ticks, best.remainder)
         if sooner or best.partner == L.NO_EVENT:
             best = Candidate(t, q, best.depth, np.int64(L.RELIST), best.serial, best.tied)

@@ -19,7 +19,7 @@ import numpy as np
 from hpcchain.contact.laws.step import limit_of_pair
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
-from hpcchain.layout.segment_bits import radius_of
+from hpcchain.layout.segment_bits import radii_of, radius_of
 from hpcchain.sector.prefetch import prefetch_altered, prefetch_found
 from hpcchain.sector.search.cells import (
     CELL_FULL,
@@ -28,7 +28,7 @@ from hpcchain.sector.search.cells import (
     clear_cells,
     compact,
     near_beads,
-    newly_near_cell,
+    near_cell,
     origin_of,
     place_list_origin,
     way_between,
@@ -59,9 +59,8 @@ def concerns_others(s, i, j):
 @inlined
 def far_apart(s, i, j):
     """Whether two beads' list origins are too far apart to be listed, radii considered."""
-    x, y, z = origin_of(s, j)
-    dx, dy, dz = way_between(s, i, x, y, z)
-    sigma = radius_of(s.radius, i) + radius_of(s.radius, j) if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
+    dx, dy, dz = way_between(s, i, origin_of(s, j))
+    sigma = radii_of(s, i, j) if s.par[L.UNEQUAL] != 0.0 else s.par[L.WIDEST]
     far = sigma + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING) + ROUNDING * s.par[L.WIDEST] + farther(s)
     return dx * dx + dy * dy + dz * dz >= far * far
 
@@ -70,7 +69,7 @@ def far_apart(s, i, j):
 def list_radius(s, i):
     """Return how far from bead i's list origin the largest bead's list origin may be to be listed [length]."""
     return (
-        radius_of(s.radius, i)
+        radius_of(s, i)
         + 0.5 * s.par[L.WIDEST]
         + 2.0 * s.par[L.SHELL] * (1.0 + ROUNDING)
         + ROUNDING * s.par[L.WIDEST]
@@ -89,17 +88,17 @@ def rebuild_list(s, i, x, y, z, t):
     over the memory, the step before has prefetched.
     """
     s.origin_time[i] = t * EARLY
-    qx, qy, qz = origin_of(s, i)
+    former = origin_of(s, i)
     placed = s.origin_fractions[i, L.CELL] >= 0
     if place_list_origin(s, i, x, y, z, t):
         return CELL_FULL
     narrow = min(min(s.cells[L.CELLS_X], s.cells[L.CELLS_Y]), s.cells[L.CELLS_Z]) < 3
     number = -1
     if placed and s.par[L.UNEQUAL] == 0.0 and not narrow:
-        number = cells_ahead(s, i, x, y, z, t, qx, qy, qz, list_radius(s, i))
+        number = cells_ahead(s, i, x, y, z, t, former, list_radius(s, i))
     if number >= 0:
         prefetch_found(s, s.cell_entries, 0, number, L.CELL_LINE)
-        return _amend_list(s, i, number, _newly_near(s, i, number, qx, qy, qz), True)
+        return _amend_list(s, i, number, _newly_near(s, i, number, former), True)
     return _amend_list(s, i, 0, near_beads(s, list_radius(s, i), i), False)
 
 
@@ -176,12 +175,12 @@ def _put_on_list(s, i, j):
 
 
 @inlined
-def _newly_near(s, i, number, qx, qy, qz):
+def _newly_near(s, i, number, former):
     """Write beads near bead i's origin and not the former one to `found`, behind its `number` cells; the end, or -1."""
     radius, at = list_radius(s, i), np.int64(number)
     for c in range(number):
         if at >= 0:
-            at = newly_near_cell(s, s.found[c], i, qx, qy, qz, radius, at)
+            at = near_cell(s, s.found[c], i, former, radius, at)
     return at
 
 
@@ -337,7 +336,7 @@ def _move(s, i, steps):
         s.neighbour[begin + e] = s.neighbour[first + e]
     had = np.int64(s.lists[i, L.LIST_CAPACITY]) // STEP
     if had > 0:
-        let_go(s.neighbour, s.free_lists, first, had)
+        _let_go(s, first, had)
     s.lists[i, L.LIST_FIRST] = begin
     s.lists[i, L.LIST_CAPACITY] = STEP * steps
     return True
@@ -345,42 +344,28 @@ def _move(s, i, steps):
 
 @kernel
 def _take(s, steps):
-    """Return where a block of so many steps begins, -1 if there is none."""
+    """Return where a block of so many steps begins, perhaps cut from the shortest longer one; -1 if there is none."""
     if steps >= len(s.free_lists):
         return np.int64(-1)
-    if s.free_lists[steps] >= 0:
-        return first_free(s.neighbour, s.free_lists, steps)
     end = s.scalars[L.SCALAR_LISTS_END]
-    if end + STEP * steps <= len(s.neighbour):
+    if s.free_lists[steps] < 0 and end + STEP * steps <= len(s.neighbour):
         s.scalars[L.SCALAR_LISTS_END] = end + STEP * steps
         return end
-    return part_of_longer(s.neighbour, s.free_lists, STEP, steps)
-
-
-@inlined
-def let_go(array, free, begin, length):
-    """Put the block that begins there on the chain of free ones of its length."""
-    array[begin] = free[length]
-    free[length] = begin
-
-
-@inlined
-def first_free(array, free, length):
-    """Take the first block off the chain of free ones of a length; return where it begins."""
-    begin = free[length]
-    free[length] = np.int64(array[begin])
-    return begin
-
-
-@kernel
-def part_of_longer(array, free, unit, length):
-    """Return where a block of that length begins that is cut from the shortest longer one; -1 if there is none."""
-    for longer in range(length + 1, len(free)):
-        if free[longer] >= 0:
-            begin = first_free(array, free, longer)
-            let_go(array, free, begin + unit * length, longer - length)
+    for length in range(steps, len(s.free_lists)):
+        begin = s.free_lists[length]
+        if begin >= 0:
+            s.free_lists[length] = np.int64(s.neighbour[begin])
+            if length > steps:
+                _let_go(s, begin + STEP * steps, length - steps)
             return begin
     return np.int64(-1)
+
+
+@inlined
+def _let_go(s, begin, steps):
+    """Put the block of so many steps that begins there on the chain of free ones of its length."""
+    s.neighbour[begin] = s.free_lists[steps]
+    s.free_lists[steps] = begin
 
 
 @kernel

@@ -324,19 +324,13 @@ def _falls(s, m, points):
 
 
 @kernel
-def _solved(s, m, offset, points, width):
-    """Solve that many stages over a time from the state at workspace at offset; return whether they were found."""
-    return stages_solve(s, offset, m, points, width) == SOLVED
-
-
-@kernel
-def _at_stage(s, i, t, offset, falls, k):
-    """Return position and velocity of bead i at stage k, which is at time t of its segment."""
+def _at_stage(s, i, t, offset, falls, points, k):
+    """Return position and velocity of bead i at stage k of so many, which is at time t of its segment."""
     if not falls:
         bring(s, i, t, offset)
         return bead_exactly(s, i, t, offset)
     m = s.segment[i, L.MOLECULE]
-    return stages_state(s, offset, m, k, i - s.mol[m, L.MOL_FIRST])
+    return stages_state(s, offset, m, points, k, i - s.mol[m, L.MOL_FIRST])
 
 
 @kernel
@@ -368,19 +362,19 @@ def _falling(s, pair):
         if high - low <= s.table[at + WIDTH]:
             break
         width = high - low
-        if falls_i and not _solved(s, mi, oi, points, width):
+        if falls_i and stages_solve(s, oi, mi, points, width) != SOLVED:
             return np.inf
-        if separate and falls_j and not _solved(s, mj, oj, points, width):
+        if separate and falls_j and stages_solve(s, oj, mj, points, width) != SOLVED:
             return np.inf
         start = low
         last = -1
         for k in range(points):
             t = start + width * s.table[node + k]
-            one = _at_stage(s, pair.i, pair.ti + t, oi, falls_i, k)
+            one = _at_stage(s, pair.i, pair.ti + t, oi, falls_i, points, k)
             if pair.j < 0:
                 gap, rate = _wall_gap(pair, one, t)
             else:
-                gap, rate = _pair_gap(pair, one, _at_stage(s, pair.j, pair.tj + t, oj, falls_j, k), t)
+                gap, rate = _pair_gap(pair, one, _at_stage(s, pair.j, pair.tj + t, oj, falls_j, points, k), t)
             if gap <= 0.0:
                 high = t
                 found = True
@@ -390,20 +384,14 @@ def _falling(s, pair):
         if not found:
             return np.inf
         if last >= 0:
-            _jump(s, mi, oi, falls_i, last)
-            if separate:
-                _jump(s, mj, oj, falls_j, last)
+            if falls_i:
+                stages_jump(s, oi, mi, points, last)
+            if separate and falls_j:
+                stages_jump(s, oj, mj, points, last)
         if points > FEWEST:
             node += points
             points -= 1
     return low if found else np.inf
-
-
-@kernel
-def _jump(s, m, offset, falls, k):
-    """Put molecule m's state of stage k in the workspace, if its stages fall."""
-    if falls:
-        stages_jump(s, offset, m, k)
 
 
 @kernel

@@ -67,19 +67,16 @@ def _arm(s, row, second, c, ticks, remainder):
 
 @inlined
 def _lever(s, row, c, ticks, remainder):
-    first, second = np.int64(0), np.int64(1)
-    way = _arm(s, row, first, c, ticks, remainder) - _arm(s, row, second, c, ticks, remainder)
-    return s.arms[row, L.ARM_WAY + c] + way
+    return s.arms[row, L.ARM_WAY + c] + (_arm(s, row, 0, c, ticks, remainder) - _arm(s, row, 1, c, ticks, remainder))
 
 
 @kernel
 def lever_of_arms(s, row, ticks, remainder):
     """Return the vector between the centres of mass of two molecules that touch at a time (`contact.virial.lever`)."""
-    x, y, z = np.int64(L.X), np.int64(L.Y), np.int64(L.Z)
     return (
-        _lever(s, row, x, ticks, remainder),
-        _lever(s, row, y, ticks, remainder),
-        _lever(s, row, z, ticks, remainder),
+        _lever(s, row, L.X, ticks, remainder),
+        _lever(s, row, L.Y, ticks, remainder),
+        _lever(s, row, L.Z, ticks, remainder),
     )
 
 
@@ -102,11 +99,10 @@ def lever_of_sides(s, a, b, distance, x, y, z, gained):
     if b.row < 0:
         return 0.0, 0.0, 0.0
     if of_one_chain(s, a, b):
-        one, two, three = np.int64(L.X), np.int64(L.Y), np.int64(L.Z)
-        return _shift_inside(s, a, b, one), _shift_inside(s, a, b, two), _shift_inside(s, a, b, three)
+        return _shift_inside(s, a, b, L.X), _shift_inside(s, a, b, L.Y), _shift_inside(s, a, b, L.Z)
     n, row = s.normals[L.CONTACT_NORMAL], arms_row(s)
-    note_arms(s, row, a, np.int64(0))
-    note_arms(s, row, b, np.int64(1))
+    note_arms(s, row, a, 0)
+    note_arms(s, row, b, 1)
     s.arms[row, L.ARM_ENERGY] = gained
     for c in range(3):
         s.arms[row, L.ARM_WAY + c] = distance * n[c]

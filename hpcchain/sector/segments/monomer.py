@@ -59,7 +59,7 @@ def set_off(s, i, m):
     speed = math.sqrt(s.starts[i, L.VX] ** 2 + s.starts[i, L.VY] ** 2 + s.starts[i, L.VZ] ** 2)
     h = LONGEST_TICKS * s.par[L.TICK]
     if s.extended is not None and series_order(s.segment, i) == L.FALLING:
-        h = min(h, falling_length(s.par[L.FALL], speed, s.par[L.CAP]))
+        h = min(h, falling_length(s, speed, s.par[L.CAP]))
         speed += s.par[L.FALL] * h
     if speed * h > s.par[L.CAP]:
         h = s.par[L.CAP] / speed

@@ -27,7 +27,6 @@ from hpcchain.propagators.interface import (
     LAST_TERM,
     acceleration_bound,
     expand,
-    iterations,
     load_start,
     note_iterations,
     refresh,
@@ -36,7 +35,7 @@ from hpcchain.propagators.interface import (
 )
 from hpcchain.propagators.steps.step_molecule import steps_figures, to_grid
 from hpcchain.propagators.taylor.graph_molecule import web_hanging
-from hpcchain.sector.queue.event_order import ids_of, next_key_of, next_of_history, segment_end, waits
+from hpcchain.sector.queue.event_order import Key, ids_of, next_key_of, next_of_history, segment_end, waits
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
@@ -81,7 +80,7 @@ def new_segment(s, offset, m, serial):
             order = add_fall(s, offset, m, order)
     if s.mol[m, L.MOL_SOLVER] >= L.COLLOCATION:
         s.count[L.N_HALVED] += length < h
-        note_iterations(s.count, L.N_STEPS, iterations(s, offset, m))
+        note_iterations(s, offset, m, L.N_STEPS)
     write_segment(s, offset, m, serial, order, length)
 
 
@@ -122,7 +121,7 @@ def write_segment(s, offset, m, serial, order, h):
     n = s.mol[m, L.MOL_BEADS]
     solver = s.mol[m, L.MOL_SOLVER]
     if s.extended is not None and order == L.FALLING:
-        h = min(h, falling_length(s.par[L.FALL], _speed(s.work, offset), s.par[L.CAP]))
+        h = min(h, falling_length(s, _speed(s.work, offset), s.par[L.CAP]))
     if solver != L.BALLISTIC:
         store(s, offset, m, order)
     if s.stepper is not None:
@@ -235,25 +234,19 @@ def schedule_molecule(s, m):
     """
     start = s.mol[m, L.MOL_FIRST]
     s.holder[m] = holder = _end_of_segment(s, m)
-    ticks, remainder, depth, lower, higher = next_key_of(s, m)
+    due = next_key_of(s, m)
+    ticks, remainder = due.ticks, due.remainder
     for i in range(start, start + s.mol[m, L.MOL_BEADS]):
-        if earlier(ticks, remainder, s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM]):
+        t, q = s.event_time[i, L.EVENT_TICKS], s.event_time[i, L.EVENT_REM]
+        if earlier(ticks, remainder, t, q) or partner_of(s.next_event, i) == L.NO_EVENT:
             continue
-        partner = partner_of(s.next_event, i)
-        if partner == L.NO_EVENT:
-            continue
-        d = event_depth(s.next_event, i)
-        if ticks == s.event_time[i, L.EVENT_TICKS] and remainder == s.event_time[i, L.EVENT_REM]:
-            if holder >= 0:
-                lower, higher = ids_of(s, holder, partner_of(s.next_event, holder))
-            lo, hi = ids_of(s, i, partner)
-            same = holder != L.BY_HISTORY and hi == higher
-            if d > depth or (d == depth and (lo > lower or (lo == lower and (hi > higher or same)))):
+        if ticks == t and remainder == q:
+            s.holder[m] = holder
+            due, (lower, higher) = next_key_of(s, m), ids_of(s, i, partner_of(s.next_event, i))
+            one = Key(t, q, event_depth(s.next_event, i), lower, higher)
+            if due < one or (due == one and holder != L.BY_HISTORY):
                 continue
-        ticks = s.event_time[i, L.EVENT_TICKS]
-        remainder = s.event_time[i, L.EVENT_REM]
-        depth = d
-        holder = np.int64(i)
+        ticks, remainder, holder = t, q, np.int64(i)
     _enqueue(s, m, ticks, remainder, holder)
 
 

@@ -12,7 +12,7 @@ from hpcchain.errors import EngineError
 from hpcchain.jit.shared_rows import OWN_COLUMNS, SharedRows
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import aligned, aligned_zeros, bead_lines, blank, event_lines, list_lines, queue_lines
+from hpcchain.layout.memory import aligned, aligned_zeros, blank, side_by_side
 from hpcchain.layout.segment_bits import PARTNER_BITS, packed_starts
 from hpcchain.layout.workspace import tiles
 from hpcchain.model.composition import in_blocks, running_sum
@@ -191,12 +191,12 @@ def build_sector(
     at = ids if at is None else at
     n = len(ids)
     like = composition.prototype_of(ids)
-    mol, size = molecule_rows(classes, sequence, W.CURVE if gravity_of(system.physics).any() else 0)
+    mol, size = molecule_rows(classes, sequence)
     starting = at[mol[:, L.MOL_FIRST]]
     mol[:, L.MOL_IMAGE : L.MOL_IMAGE + L.AXES] = countable_images(state.image[starting])
     # Molecules of others may come from anywhere to a part, but not before all is built anew.
     cells = folded(cells, system.box, state.position[at] if part else None, most_cells(composition.beads))
-    sector = L.Sector(
+    return L.Sector(
         par=par,
         mol_own=mol.own,
         mol_class=mol.common,
@@ -216,9 +216,7 @@ def build_sector(
         **queue_arrays(len(sequence)),
         **event_arrays(mol, classes.most_moved(beads), log_rows, is_extended(system.physics)),
         **scalar_arrays(n, len(sequence), len(classes.sizes), system.physics.extended.seed or 0),
-    )
-    sector.series[: L.AXES] = gravity_of(system.physics)
-    return sector, ids
+    ), ids
 
 
 def timing_arrays(running_length: np.ndarray, stepper: Any) -> dict:
@@ -244,23 +242,17 @@ def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarra
         Of the beads' molecules, as `molecule_rows` returns it.
     """
     n = len(ids)
-    starts, bounds, segment = bead_lines(n)
-    starts[:] = np.column_stack([state.position[at], state.velocity[at], state.ticks[at], state.remainder[at]])
-    segment[:, L.START_MARKS] = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
-    segment[:, L.MOLECULE] = np.repeat(np.arange(len(mol)), mol[:, L.MOL_BEADS])
-    event_time, next_event = event_lines(n)
-    event_time[:] = np.inf
-    next_event[:, L.EVENT_BITS] = L.NO_EVENT << PARTNER_BITS
-    arrays = blank(bead_id=n, origin_time=n, where=n)
+    arrays = blank(bead_id=n, origin_time=n, where=n) | side_by_side(n, "starts", "bounds", "segment")
+    arrays |= side_by_side(n, "event_time", "next_event") | {"radius": radius}
+    place = state.position[at], state.velocity[at]
+    arrays["starts"][:] = np.column_stack([*place, state.ticks[at], state.remainder[at]])
+    marks = packed_starts(state.depth[at], state.struck[at], state.in_contact[at])
+    arrays["segment"][:, L.START_MARKS] = marks
+    arrays["segment"][:, L.MOLECULE] = np.repeat(np.arange(len(mol)), mol[:, L.MOL_BEADS])
+    arrays["event_time"][:] = np.inf
+    arrays["next_event"][:, L.EVENT_BITS] = L.NO_EVENT << PARTNER_BITS
     arrays["bead_id"][:] = ids
-    return arrays | {
-        "starts": starts,
-        "bounds": bounds,
-        "segment": segment,
-        "radius": radius,
-        "event_time": event_time,
-        "next_event": next_event,
-    }
+    return arrays
 
 
 def radii(prototypes: Topology, like: np.ndarray) -> np.ndarray:
@@ -275,11 +267,12 @@ def list_arrays(mol: SharedRows, beads: int, more: bool) -> dict:
     What none of these molecules needs has no rows. `more`: whether the run has more than smooth hard beads.
     """
     single = mol[:, L.MOL_SOLVER] == L.BALLISTIC
-    flight, lists, origin_fractions = list_lines(beads, beads if single.any() or more else 0)
-    flight[:], origin_fractions[:] = np.nan, -1  # molecules' beads keep their flight, which tells them apart
     arrays = blank(swept=0 if single.all() and not more else beads, neighbour=LISTED * beads, free_lists=LONGEST)
-    arrays["swept"][:], arrays["free_lists"][:] = L.UNBOUNDED, -1
-    return arrays | {"flight": flight, "lists": lists, "origin_fractions": origin_fractions}
+    arrays |= side_by_side(beads, "flight", "lists", "origin_fractions")
+    arrays["flight"] = arrays["flight"][: beads if single.any() or more else 0]
+    arrays["flight"][:] = np.nan  # molecules' beads keep it, which tells them apart
+    arrays["origin_fractions"][:], arrays["free_lists"][:], arrays["swept"][:] = -1, -1, L.UNBOUNDED
+    return arrays
 
 
 def chain_part_arrays(classes: MoleculeClasses, sequence: np.ndarray) -> dict:
@@ -354,9 +347,9 @@ def bond_arrays(classes: MoleculeClasses, system: System, like: np.ndarray) -> d
 
 def queue_arrays(molecules: int) -> dict:
     """Return the arrays of the event queue, empty."""
-    key, winner = queue_lines(queue_size(molecules))
-    key[:], winner[:] = np.inf, -1
-    return {"holder": aligned(L.AT_END, molecules, np.int32), "key": key, "winner": winner}
+    arrays = side_by_side(queue_size(molecules), "key", "winner")
+    arrays["key"][:], arrays["winner"][:] = np.inf, -1
+    return arrays | {"holder": aligned(L.AT_END, molecules, np.int32)}
 
 
 def event_arrays(mol: SharedRows, most: int, log_rows: int, rough: bool) -> dict:
@@ -390,7 +383,7 @@ def scalar_arrays(beads: int, molecules: int, sizes: int, seed: int = 0) -> dict
 
 
 def folded(cells: np.ndarray, box: Box, position: np.ndarray | None, most: float = np.inf) -> np.ndarray:
-    """Return (7,) int64 cells as `cell_arrays` takes them, of which beads in a part of the box need only some.
+    """Return `cells` of a sector, of which beads in a part of the box need only some.
 
     Cells k, k + n, k + 2n, ... along an axis are one, where the n cells per axis divide those of the box's edge; beads
     are told apart by their places. So memory goes with the part of the box that the beads are in, and with how many
@@ -417,7 +410,7 @@ def folded(cells: np.ndarray, box: Box, position: np.ndarray | None, most: float
     if np.prod(few.astype(np.float64)) > most:
         few = np.minimum(few, max(int(filled(few, most) * (1.0 + 1e-9)), 1))
         edge = few * (edge // few)
-    return np.array([*few, 0, *edge], dtype=np.int64)
+    return np.array([*few, np.prod(few), *edge], dtype=np.int64)
 
 
 def spare_entries(beads: int) -> float:
@@ -430,17 +423,16 @@ def cell_arrays(cells: np.ndarray, beads: int, entries: float) -> dict:
 
     Parameters
     ----------
-    cells : (3,) or (7,) int64 array
-        Cells per axis; what is `folded` has the capacity that was given to each, and cells per edge of the box, behind.
+    cells : (7,) int64 array
+        As of a sector (`folded`).
     beads : int
     entries : float
         Entries that the further lines may hold of a bead: one at most, and in a window those that it had before too.
     """
-    number = int(np.prod(cells[:3]))
-    lines = number + 1 + int(entries * beads) // L.CELL_LINE
+    lines = int(cells[L.CELL_COUNT]) + 1 + int(entries * beads) // L.CELL_LINE
     found = int(max(entries, 1.0) * min(beads, FOUND)) + LEAST_FOUND
     return {
-        "cells": np.array([*cells[:3], number, *(cells[4:] if len(cells) > 4 else cells[:3])], dtype=np.int64),
+        "cells": cells,
         **blank(cell_entries=L.CELL_LINE * lines, next_line=lines, slabs=L.SLABS, found=found),
     }
 
@@ -469,19 +461,19 @@ def window_arrays(beads: int, molecules: int) -> dict:
 MOST_COUNTED = 1 << 30  # half of what a column can hold, so that counts may grow between two looks at them
 
 
-def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray, head: int = 0) -> tuple[SharedRows, int]:
-    """Return the `mol` table of these molecules, and the length of `series`, which begins with `head` floats."""
+def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray) -> tuple[SharedRows, int]:
+    """Return the `mol` table of these molecules, and the length of `series`."""
     own = aligned_zeros((len(sequence), OWN_COLUMNS), np.int32)
     mol = SharedRows(own, np.ascontiguousarray(classes.rows[:, OWN_COLUMNS:]))
     mol[:, L.MOL_CLASS] = classes.composition.class_of(sequence)
     beads = mol[:, L.MOL_BEADS]
     mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads
     floats = np.where(beads > 1, beads * W.CURVE, 0)
-    begin = (np.cumsum(floats) - floats + head) // W.UNIT
+    begin = (np.cumsum(floats) - floats) // W.UNIT
     if begin.max(initial=0) >= MOST_COUNTED:
         raise EngineError(f"{len(sequence)} molecules have more series than one rank can address: take more ranks")
     mol[:, L.MOL_SERIES] = begin
-    return mol, int(floats.sum()) + head or W.UNIT
+    return mol, int(floats.sum()) or W.UNIT
 
 
 def countable_images(image: np.ndarray) -> np.ndarray:

@@ -126,9 +126,7 @@ def limits(physics: Physics, solver: int, fixed: bool = False) -> np.ndarray:
     values[L.STEP_AT] = physics.step if physics.step > 0.0 else np.inf
     values[L.TOLERANCE_AT] = max(physics.tolerance * 1e-3, 1e-18)
     values[L.LAW_AT] = solver == L.STEPPER and has_law(physics)
-    gravity = gravity_of(physics)
-    values[L.FALLS_AT] = gravity.any() and (solver == L.BALLISTIC) != fixed
-    values[L.GRAVITY_AT : L.GRAVITY_AT + L.AXES or None] = gravity
+    values[L.FALLS_AT] = gravity_of(physics).any() and (solver == L.BALLISTIC) != fixed
     values[L.BISECTS_AT] = solver >= L.STEPPER and physics.options.contact_search == "bisection"
     return values
 

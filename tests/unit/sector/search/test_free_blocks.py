@@ -1,57 +1,59 @@
 """Chains of free blocks: none is lost, none is given twice, and what is cut from a longer one leaves the rest free."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
-from hpcchain.jit.decorators import kernel
-from hpcchain.sector.search.neighbour_lists import first_free, let_go, part_of_longer
+from hpcchain.layout import arrays as L
+from hpcchain.sector.search import neighbour_lists
+from hpcchain.sector.search.neighbour_lists import STEP
 
-UNITS = 12
-
-
-@kernel
-def free(array, chains, begin, length):
-    """Let go of a block."""
-    let_go(array, chains, begin, length)
+MOST = 12
 
 
-@kernel
-def taken(array, chains, length):
-    """Take the first block of a length."""
-    return first_free(array, chains, length)
+class Blocks(NamedTuple):
+    """The arrays of a sector that the blocks of lists are in."""
+
+    neighbour: np.ndarray
+    free_lists: np.ndarray
+    scalars: np.ndarray
 
 
-def free_blocks(array, chains, unit):
-    """Return how many free blocks each entry is in."""
-    found = np.zeros(len(array), dtype=int)
-    for length, begin in enumerate(chains):
+def free_blocks(s):
+    """Return how many free blocks each entry is in; what no list has had counts as one."""
+    found = np.zeros(len(s.neighbour), dtype=int)
+    found[s.scalars[L.SCALAR_LISTS_END] :] = 1
+    for steps, begin in enumerate(s.free_lists):
         while begin >= 0:
-            found[begin : begin + unit * length] += 1
-            begin = int(array[begin])
+            found[begin : begin + STEP * steps] += 1
+            begin = int(s.neighbour[begin])
     return found
 
 
-@pytest.mark.parametrize(("unit", "kind"), [(2, np.int32), (4, np.float64)])
-def test_blocks_are_taken_cut_and_let_go_of(unit, kind):
-    rng = np.random.default_rng(unit)
-    lengths = rng.integers(1, UNITS, 60)
-    array = np.full(unit * int(lengths.sum()), -1, dtype=kind)
-    chains = np.full(UNITS, -1, dtype=np.int64)
-    held = list(zip((unit * (np.cumsum(lengths) - lengths)).tolist(), lengths.tolist(), strict=True))
+@pytest.mark.parametrize("unused", [0, 100])
+def test_blocks_are_taken_cut_and_let_go_of(unused):
+    rng = np.random.default_rng(unused)
+    lengths = rng.integers(1, MOST, 60)
+    end = STEP * int(lengths.sum())
+    neighbour = np.full(end + STEP * unused, -1, dtype=np.int32)
+    s = Blocks(neighbour, np.full(MOST, -1, dtype=np.int64), np.zeros(L.SCALARS, dtype=np.int64))
+    s.scalars[L.SCALAR_LISTS_END] = end
+    held = list(zip((STEP * (np.cumsum(lengths) - lengths)).tolist(), lengths.tolist(), strict=True))
     cut = 0
     for _ in range(400):
         if held and rng.random() < 0.5:
-            free(array, chains, *held.pop(int(rng.integers(len(held)))))
-        length = int(rng.integers(1, UNITS))
-        if chains[length] >= 0:
-            held.append((taken(array, chains, length), length))
-        else:
-            begin = part_of_longer(array, chains, unit, length)
-            assert begin >= 0 or np.all(chains[length:] < 0)
-            held += [(begin, length)] if begin >= 0 else []
-            cut += begin >= 0
-        owned = free_blocks(array, chains, unit)
+            neighbour_lists._let_go(s, *held.pop(int(rng.integers(len(held)))))
+        steps = int(rng.integers(1, MOST))
+        own, left = s.free_lists[steps], len(neighbour) - s.scalars[L.SCALAR_LISTS_END]
+        begin = int(neighbour_lists._take(s, steps))
+        assert begin == own or own < 0
+        assert begin >= 0 or (np.all(s.free_lists[steps:] < 0) and left < STEP * steps)
+        held += [(begin, steps)] if begin >= 0 else []
+        cut += begin >= 0 and own < 0 and left < STEP * steps
+        owned = free_blocks(s)
         for begin, its in held:
-            owned[begin : begin + unit * its] += 1
+            owned[begin : begin + STEP * its] += 1
         assert np.all(owned == 1)
     assert cut > 20
+    assert neighbour_lists._take(s, MOST) == -1

@@ -98,7 +98,7 @@ def test_cells_that_stand_for_several():
     """Three by three by four cells for nine by three by eight: what is far is told apart by its place."""
     s, system = gas(100, np.array([14.0, 5.0, 14.0]), (PERIODIC,) * 3, 4, trimers=40)
     assert np.all(np.array(cell_counts(s)) >= (9, 3, 8))
-    s = s._replace(**cell_arrays(np.array([3, 3, 4, 0, 9, 3, 8]), 220, 1.0))
+    s = s._replace(**cell_arrays(np.array([3, 3, 4, 36, 9, 3, 8]), 220, 1.0))
     assert cell_counts(s) == (3, 3, 4)
     check_renewals(s, system, 200)
 
