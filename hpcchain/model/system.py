@@ -246,6 +246,15 @@ class State:
         state["depth"][:] = AT_START
         return cls(**state)
 
+    @classmethod
+    def of_start(cls, position: np.ndarray, velocity: np.ndarray) -> State:
+        """Return `at_time_zero` of what a run starts with, in which no 0 has a sign.
+
+        An impulse without a part along an axis is added to one bead and taken from the other: that leaves 0 as it is,
+        but makes 0 of -0 or not. Which bead is which depends on the ranks.
+        """
+        return cls.at_time_zero(position + 0.0, velocity + 0.0)
+
     def rows(self, low: int, high: int) -> State:
         """Return the State of beads low ... high - 1, views of its arrays."""
         return State(**{name: getattr(self, name)[low:high] for name in self.ARRAYS})

@@ -65,6 +65,25 @@ def test_impulses_of_thermal_walls_are_what_momentum_gains():
     assert seen > 15 and engine.work != 0
 
 
+def test_a_wall_that_slides_pushes_a_bead_on_a_fixed_one_no_more_than_it_moves():
+    """Along such a bead's bond there is no motion, only the wall's speed over a mobility of round-off."""
+    places = [[1.5 + 2.2 * (k % 4), 1.2 + 1.8 * (k // 4), 0.6 + 0.043 * k] for k in range(20)]
+    pendulums = {
+        "kind": "chain",
+        "beads": 2,
+        "count": 20,
+        "fixed": [0],
+        "positions": [place for x, y, z in places for place in ([x, y, z], [x + 1.0, y, z])],
+        "velocities": [[0.0, 0.0, 0.0], [0.0, 0.7, -1.0]] * 20,
+    }
+    wall = {"side": "z-", "temperature": 2.0, "velocity": [0.5, 0.2, 0.0]}
+    engine, events = run(100.0, molecule=[pendulums], wall=[wall])
+    at_the_wall = events[events["bead"][:, 1] == -3]
+    assert len(at_the_wall) > 500 and np.abs(at_the_wall["impulse"]).max() < 100.0
+    grown, work = gained(engine, 100.0)
+    assert work != 0.0 and grown == pytest.approx(work + engine.heat * engine.energy_quantum, abs=1e-9)
+
+
 def test_waits_are_exponential_and_draws_their_own():
     """The mean wait is 1 / rate, and so is its spread; two molecules' draws are not those of one."""
     thermostat = {"name": "andersen", "temperature": 1.0, "rate": 2.0}

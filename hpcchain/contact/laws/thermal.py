@@ -2,8 +2,9 @@
 
 K is the response of the bead's velocity to impulses, bonds considered. Afterwards its velocity u' has a density of (n .
 u') exp(-u' K^-1 u' / 2 T) in n . u' > 0. Maxwell's distribution of the whole molecule gives this to what leaves a wall.
-It is drawn along three directions that K does not couple; across those in which bonds let the bead hardly move nothing
-is drawn. Bonds tilt the two across, so impulses along these have a normal part.
+It is drawn along three directions that K does not couple. Along one across in which bonds let the bead hardly move
+nothing is drawn, and the other is at right angles to it: a bead on a fixed one does not follow a wall along its bond.
+Bonds tilt the two across, so impulses along these have a normal part.
 """
 
 import math
@@ -19,7 +20,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.vectors import dot, minus, plus, tangents, times
 
 LEAST_MOBILITY = 1e-12
-"""Of a bead along the normal: one that its bonds hold more firmly across it does not move there."""
+"""Of a bead in all directions: along one in which its bonds hold it more firmly it does not move."""
 
 
 @inlined
@@ -29,6 +30,14 @@ def _response(s, c, a):
         return times(c.mass, a)
     k = s.matrix
     return dot(k[0], a), dot(k[1], a), dot(k[2], a)
+
+
+@inlined
+def _moves(s, c, a, across):
+    """Whether bonds let the bead move along a vector, a K a being `across`."""
+    k = s.matrix
+    total = 3.0 * c.mass if c.isotropic else k[0, 0] + k[1, 1] + k[2, 2]
+    return across > LEAST_MOBILITY * total * dot(a, a)
 
 
 @kernel
@@ -48,14 +57,21 @@ def outcome(s, c):
     b = minus(b, times(dot(b, response) / mobility, n))
     response = _response(s, c, t)
     across = dot(t, response)
-    if across > LEAST_MOBILITY * mobility:
+    along_t = _moves(s, c, t, across)
+    if along_t:
         b = minus(b, times(dot(b, response) / across, t))
+    response_b = _response(s, c, b)
+    across_b = dot(b, response_b)
+    along_b = _moves(s, c, b, across_b)
+    if along_t:
+        if not along_b:
+            t = minus(t, times(dot(t, b) / dot(b, b), b))
         impulse = (math.sqrt(across) * first - dot(t, u)) / across
         push, u = plus(push, times(impulse, t)), plus(u, times(impulse, response))
-    response = _response(s, c, b)
-    across = dot(b, response)
-    if across > LEAST_MOBILITY * mobility:
-        push = plus(push, times((math.sqrt(across) * second - dot(b, u)) / across, b))
+    if along_b:
+        if not along_t:
+            b = minus(b, times(dot(b, t) / dot(t, t), t))
+        push = plus(push, times((math.sqrt(across_b) * second - dot(b, u)) / across_b, b))
     heat = dot(push, plus(before, times(0.5, _response(s, c, push)))) - c.loss + draw_spin(s, c.i, c.j)
     along = dot(push, n)
     x, y, z = minus(push, times(along, n))

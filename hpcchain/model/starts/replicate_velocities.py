@@ -85,7 +85,7 @@ class Thermal:
             velocity = self._scale * (self._drawn(unit, position) - self._drift)
             velocity = self._on_bonds(unit, position, velocity)  # the round-off that resting and scaling brought back
             pieces.append((within(unit, position, low, high), within(unit, velocity, low, high)))
-        return State.at_time_zero(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
+        return State.of_start(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
 
     def _sums_of(self, unit: Unit, low: int, high: int) -> Sums:
         position = self._copies.positions(unit)

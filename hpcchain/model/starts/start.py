@@ -108,7 +108,7 @@ def at_time_zero(
     source: str | None = None,
 ) -> System:
     """Return the System of a start with all clocks at zero; ConfigError where it breaks limits of distances."""
-    state, physics = State.at_time_zero(position, velocity), build_physics(config, topology, velocity)
+    state, physics = State.of_start(position, velocity), build_physics(config, topology, velocity)
     GivenBeads(source or config.source, topology, position, velocity).require_limits(physics)
     return System(box, build_composition(config), state, physics, directors=directors)
 

@@ -162,7 +162,7 @@ def fresh_system(config: Config, found: Checkpoint, composition: Composition, co
         require_apart(path, pair, composition.diameters_of)
     except ConfigError as error:  # `build` makes none of these
         raise DataError(f"{error}; {NOT_OURS}") from error
-    state = State.at_time_zero(system.state.position, system.state.velocity)
+    state = State.of_start(system.state.position, system.state.velocity)
     state.image[:] = system.state.image
     state.extra = system.state.extra
     physics = physics_with(config, system.physics.tick)
