@@ -15,7 +15,7 @@ from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.ghosts.molecules import MoleculeSet
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Pool, together
-from hpcchain.steps.domain import Domain, Refresh
+from hpcchain.steps.domain import Domain
 from hpcchain.steps.failures import raise_pushed, raise_worst
 from hpcchain.steps.potentials.interactions import Interactions
 from hpcchain.steps.potentials.laws import passes_of
@@ -136,7 +136,7 @@ class LocalBeads:
         self.skin = Skin(system, constants, comm, skin)
         self.interactions = Interactions(self.box, constants, passes_of(constants, comm))
         self.wrapped = np.where(self.box.boundary == PERIODIC, self.box.size, 0.0)
-        self.domain = Domain(system, self.composition, comm, sectors)
+        self.domain = Domain(system, comm, sectors)
         self._take(self.domain.held)
 
     def _take(self, held: MoleculeSet) -> None:
@@ -152,22 +152,17 @@ class LocalBeads:
             self._take(self.domain.settled(MoleculeSet(self.molecules, self.own, self.own.position)))
             self.skin.fit(self.own.position[self.first[:-1]])
         self.rebuilds += 1
-        list_radius = self.skin.list_radius if self.skin.width > 0.0 else 0.0
-        ghosts = self.domain.ghosts(self.ids, self.own.position, list_radius)
-        ids = np.concatenate([self.ids, ghosts.ids])
-        sequence = np.argsort(ids, kind="stable")
-        number = np.empty(len(ids), dtype=np.int64)
-        number[sequence] = np.arange(len(ids))
-        self.local, at = number[: len(self.ids)].copy(), number[len(self.ids) :].copy()
-        self.position = np.concatenate([self.own.position, ghosts.position])[sequence]
-        self.refresh, self.stale = Refresh(self.comm, ghosts, self.local, at), False
+        ids, self.position, self.local, self.refresh = self.domain.local_beads(
+            self.ids, self.own.position, self.skin.list_radius
+        )
+        self.stale = False
         self.skin.start(self.own.position, self.own.velocity, self.clock.h)
         self.free = self.rigid.set_molecules(self.molecules, self.first)
         fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.ids)]
         self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))
-        self.interactions.set_beads(ids[sequence], self.local, self.position, self.skin.list_radius, self.skin.cells)
+        self.interactions.set_beads(ids, self.local, self.position, self.skin.list_radius, self.skin.cells)
         if self.finder:
-            self.finder.set_beads(ids[sequence], self.local, self.interactions)
+            self.finder.set_beads(ids, self.local, self.interactions)
 
     @timed("forces")
     def compute(self, position: np.ndarray | None = None) -> None:
