@@ -10,7 +10,6 @@ import numpy as np
 
 from hpcchain.errors import ConfigError, StepError
 from hpcchain.model.starts.start import physics_with
-from hpcchain.model.system import PERIODIC
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.sector.setup.shell import default_shell, is_dilute
 from hpcchain.steps.failures import require_wide
@@ -84,7 +83,7 @@ class Skin:
 
     def __init__(self, system: System, constants: Constants, comm: Any, requested: float | None) -> None:
         self.box, self.constants, self.comm = system.box, constants, comm
-        self.side = float(self.box.size[self.box.boundary == PERIODIC].min(initial=np.inf))
+        self.side = float(self.box.size[self.box.periodic].min(initial=np.inf))
         self.farthest, self.least = farthest_and_skin(constants, requested)
         automatic = requested is None and self.least > 0.0
         self.dilute = replace(system, state=None, held=None) if automatic and is_dilute(system) else None
