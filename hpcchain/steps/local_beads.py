@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.model.composition import running_sum
-from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.ghosts.molecules import MoleculeSet
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Pool, together
@@ -135,7 +134,6 @@ class LocalBeads:
         self.rigid = RigidMolecules(self.composition)
         self.skin = Skin(system, constants, comm, skin)
         self.interactions = Interactions(self.box, constants, passes_of(constants, comm))
-        self.wrapped = np.where(self.box.boundary == PERIODIC, self.box.size, 0.0)
         self.domain = Domain(system, comm, sectors)
         self._take(self.domain.held)
 
@@ -199,9 +197,8 @@ class LocalBeads:
 
     def wrap(self) -> None:
         """Bring molecules back that have left the box."""
-        if motion.wrap(
-            self.position, self.skin.reference, self.own.image, self.local, self.first, self.box.origin, self.wrapped
-        ):
+        size, own = self.interactions.images.size, self.own
+        if motion.wrap(self.position, self.skin.reference, own.image, self.local, self.first, self.box.origin, size):
             self.stale = True
 
     def put(self, ids: np.ndarray, place: np.ndarray | None, velocity: np.ndarray) -> None:
