@@ -66,7 +66,7 @@ def system_of(
         state.extra = first_rows(n)
         state.extra[:, L.SPIN : L.SPIN + 3] = spins
     speed = float(np.sqrt(np.mean(np.sum(velocity**2, axis=1))))
-    return System(box, topology, state, Physics(tick=tick_for(1.0 / speed), **physics))
+    return System(box, topology, state, Physics(tick=tick_for(1.0 / speed if speed > 0.0 else 0.0), **physics))
 
 
 @dataclass
