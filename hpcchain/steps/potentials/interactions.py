@@ -126,29 +126,20 @@ class Interactions:
                     torn = torn if torn[0] >= 0 else found
         return torn
 
-    def inner_forces(self, position: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """Return the forces (m, 3) on own beads that other beads exert."""
-        outer = np.zeros_like(self.force)
-        self._add(position, image, outer, *self.unread, inner=False)
-        return self.force - outer
+    def molecular_energies(self, position: np.ndarray, image: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Return (m, 2) energies of own beads, and virials of molecules' centres of mass; see `SteppedEngine.energies`.
 
-    def energies(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return energies and virials (m,) of own beads; those of pairs and bonds are shared by both beads.
+        Both beads of a pair or bond have half of its energy and of separation times force. Forces of outer fields have
+        no part in the virial.
 
-        The virial is the sum of separation times force: of the outer fields there is none.
+        `first` (k + 1,): where own molecules begin.
         """
         energy, virial = np.zeros(len(self.own)), np.zeros(len(self.own))
         if self.constants.pair_range > 0.0:
             forces.pair_energies(position, self.kind, self.pairs, self.images, energy, virial)
         self._add(position, image, np.zeros_like(self.force), energy, virial, whole=True)
-        return energy, virial
-
-    def molecular_energies(self, position: np.ndarray, image: np.ndarray, first: np.ndarray) -> np.ndarray:
-        """Return (m, 2) energies of own beads, and virials of molecules' centres of mass; see `SteppedEngine.energies`.
-
-        `first` (k + 1,): where own molecules begin.
-        """
-        energy, virial = self.energies(position, image)
-        own, force = position[self.own], self.inner_forces(position, image)
+        outer = np.zeros_like(self.force)
+        self._add(position, image, outer, *self.unread, inner=False)
+        own = position[self.own]
         lever = own - centres_of(first, self.weight, own)
-        return np.column_stack([energy, virial - np.sum(force * lever, axis=1)])
+        return np.column_stack([energy, virial - np.sum((self.force - outer) * lever, axis=1)])
