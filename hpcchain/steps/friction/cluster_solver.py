@@ -30,8 +30,7 @@ from hpcchain.steps.contacts.clusters import dot
 from hpcchain.steps.contacts.finding import CLOSE
 from hpcchain.steps.friction import friction_kernels as kernels
 from hpcchain.steps.friction import sweep_kernels
-from hpcchain.steps.friction.cone_newton import cone_newton
-from hpcchain.steps.friction.regions import solve_regions
+from hpcchain.steps.friction.regions import solve_regions, solve_together
 
 if TYPE_CHECKING:
     from hpcchain.steps.friction.contact_dynamics import FrictionalContacts
@@ -213,9 +212,7 @@ class ClusterSolver:
             bodies = self._pushed(free)
             for q in np.flatnonzero(larger):
                 low, high = int(self.starts[q]), int(self.starts[q + 1])
-                left[q] = larger[q] = not solve_regions(
-                    bodies, still, self.contacts, low, high, mates, self.pool.frames, unit[q]
-                )
+                left[q] = larger[q] = not solve_regions(bodies, still, self.contacts, low, high, mates, unit[q])
             left &= ~larger
             self._sweep(self._pushed(free), larger, unit, REGION_SWEEPS)
             left |= larger
@@ -226,17 +223,10 @@ class ClusterSolver:
         `rates` (n, 3) are those of all contacts without impulses, with offsets.
         """
         low, high = self.starts[q : q + 2]
-        k = int(high - low)
-        if k > DENSE:
+        if high - low > DENSE:
             return False
-        matrix = np.empty((3 * k, 3 * k))
-        frames = self.pool.frames[low:high]
-        kernels.fill_matrix(self.bodies.still(), self.contacts, low, frames, matrix)
-        offset = np.einsum("kab,kb->ka", frames, rates[low:high])
-        start = np.einsum("kab,kb->ka", frames, self.contacts.impulse[low:high])
-        found, good = cone_newton(matrix, offset, start, self.pool.friction[low:high], 0.5 * unit)
-        found[:, 0] = np.maximum(found[:, 0], 0.0)
-        self.contacts.impulse[low:high] = np.einsum("kab,ka->kb", frames, found)
+        mine, still = slice(low, high), self.bodies.still()
+        self.contacts.impulse[mine], good = solve_together(still, self.contacts, low, rates[mine], False, 0.5 * unit)
         return good
 
 

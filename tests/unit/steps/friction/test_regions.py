@@ -53,9 +53,9 @@ def test_a_region_is_solved_with_the_rest_held(kinds, small, monkeypatch):
     """Within it the residual is reached, outside impulses stay, and bodies have what impulses give them."""
     met, once = [], regions.solve_region
 
-    def watched(bodies, still, contacts, rows, frames, unit):
+    def watched(bodies, still, contacts, rows, unit):
         before = contacts.impulse.copy()
-        once(bodies, still, contacts, rows, frames, unit)
+        once(bodies, still, contacts, rows, unit)
         left = np.empty(len(before))
         friction_kernels.residuals(bodies, contacts, 0, len(before), left)
         others = np.delete(np.arange(len(before)), rows)
@@ -80,7 +80,7 @@ def test_there_are_no_regions_where_many_contacts_fail(monkeypatch):
         met, left = [], np.where(np.arange(10) < 10 - failing, 0.5, 2.0)
         monkeypatch.setattr(friction_kernels, "residuals", lambda *given, left=left: np.copyto(given[-1], left))
         monkeypatch.setattr(friction_kernels, "residual", lambda *given, left=left: left.max())
-        assert not regions.solve_regions((), (), contacts, 0, 10, mates, np.zeros((10, 3, 3)), 1.0)
+        assert not regions.solve_regions((), (), contacts, 0, 10, mates, 1.0)
         assert [rows.tolist() for rows in met] == [[8], [9]][:count]
 
 
