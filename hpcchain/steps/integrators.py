@@ -51,10 +51,7 @@ class Verlet:
         """Move all beads, and bring lists or ghosts up to date; collective."""
         self.predict()
         self.beads.wrap()
-        if self.beads.have_moved_far():
-            self.beads.list_where_they_are()
-        elif self.comm.size > 1:
-            self.beads.place_ghosts()
+        self.beads.bring_up_to_date()
 
     def finish(self) -> None:
         """Add the second half of the step of forces, the new ones; collective."""
@@ -162,7 +159,7 @@ class Variational(WithContacts):
             self.tally.count(one, one.impulse, self.clock.span[0])
             resting = np.concatenate([resting, one.geometry.pairs[one.smooth]])
         self.beads.wrap()
-        self.resting = self.beads.list_after_contacts(resting)
+        self.resting = self.beads.bring_up_to_date(resting)
 
     def _still(self) -> None:
         """Take the rates of smooth contacts out of velocities; collective."""

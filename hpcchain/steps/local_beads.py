@@ -193,6 +193,7 @@ class LocalBeads:
     def move(self) -> None:
         """Move own beads by their velocities for a step; bonds keep their lengths."""
         motion.drift(self.position, self.local, self.own.velocity, self.clock.h, self.free)
+        self.stale = True
         self.stuck = self.rigid.move(self.position, self.local, self.own.velocity, self.clock.h)
 
     def wrap(self) -> None:
@@ -226,11 +227,6 @@ class LocalBeads:
         moved = self.skin.way(self.position, self.local)
         return moved if np.isfinite(moved) else 0.0
 
-    def list_where_they_are(self) -> None:
-        """Make lists anew about the present places."""
-        self.own.position = self.position[self.local]
-        self.rebuild()
-
     def list_anew(self, before: np.ndarray, velocity: np.ndarray, wider: bool) -> None:
         """Make lists anew at a step's beginning, to which beads go back.
 
@@ -249,17 +245,17 @@ class LocalBeads:
         bead = (float(moved.max()), -int(self.ids[np.argmax(moved)])) if len(moved) else (-1.0, 0)
         return -max(self.comm.allgather(bead))[1]
 
-    def list_after_contacts(self, resting: np.ndarray) -> np.ndarray:
-        """Bring lists or ghosts up to date; return contacts at rest, dealt out anew with molecules.
+    def bring_up_to_date(self, resting: np.ndarray = NONE) -> np.ndarray:
+        """Bring lists or ghosts to where beads are; return contacts at rest, dealt out anew with molecules.
 
-        A contact may throw a bead farther than the step without contacts would have taken it. Ghosts are placed anew
-        only where, on some rank, beads have moved since they were.
+        Ghosts are placed anew only where, on some rank, beads have moved since they were.
         """
         if not self.have_moved_far():
             if self.stale:
                 self.place_ghosts()
             return resting
-        self.list_where_they_are()
+        self.own.position = self.position[self.local]
+        self.rebuild()
         every = together(*self.comm.allgather(resting))
         beads = np.where(every < 0, every[:, :1], every)
         return every[np.isin(self.composition.molecule_of(beads), self.molecules).any(axis=1)]

@@ -216,7 +216,7 @@ class ContactDynamics(WithContacts):
             across = one.impulse - along[:, None] * one.normal
             self.tally.count(one, along, self.clock.span[0], across)
         self.beads.wrap()
-        self.beads.list_after_contacts(NONE)
+        self.beads.bring_up_to_date()
 
     def finish(self) -> None:
         """Put velocities onto the bonds."""
