@@ -10,9 +10,9 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
 from hpcchain.model.composition import Composition
+from hpcchain.model.molecules.bonds import gradient
 from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.system import OPEN, PERIODIC, Box, Physics, State, System, Topology
-from hpcchain.observe.condition_numbers import gradient
 
 if TYPE_CHECKING:
     from hpcchain.sector.serial import Engine
