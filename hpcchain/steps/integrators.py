@@ -89,10 +89,7 @@ class WithContacts(Verlet):
         self._end(done)
 
     def _solved(self, before: np.ndarray, velocity: np.ndarray) -> list | None:
-        """Move beads by a step, contacts solved, and return what was found, None where lists are too short; collective.
-
-        `before`, `velocity`: places of local beads and velocities of own ones at the step's beginning.
-        """
+        """Make a step from places of local beads and own velocities; return its contacts, None: lists are too short."""
         raise NotImplementedError
 
     def _end(self, done: list) -> None:

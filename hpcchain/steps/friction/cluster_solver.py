@@ -218,10 +218,7 @@ class ClusterSolver:
             left |= larger
 
     def _newton(self, q: int, rates: np.ndarray, unit: float) -> bool:
-        """Solve cluster q by Newton's method, if it is small enough; return whether it is solved.
-
-        `rates` (n, 3) are those of all contacts without impulses, with offsets.
-        """
+        """Solve a small enough cluster by Newton's method, of rates (n, 3) without impulses; return whether it is."""
         low, high = self.starts[q : q + 2]
         if high - low > DENSE:
             return False
