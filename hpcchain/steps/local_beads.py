@@ -158,7 +158,7 @@ class LocalBeads:
         self.free = self.rigid.set_molecules(self.molecules, self.first)
         fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.ids)]
         self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))
-        self.interactions.set_beads(ids, self.local, self.position, self.skin.list_radius, self.skin.cells)
+        self.interactions.set_beads(ids, self.local, self.position, self.skin.list_radius)
         if self.finder:
             self.finder.set_beads(ids, self.local, self.interactions)
 

@@ -34,9 +34,7 @@ class Interactions:
         self.capacity, self.images = FIRST_CAPACITY, lists.images_of(box)
         self.field_acts = bool(np.any(constants.field[:4]))
 
-    def set_beads(
-        self, ids: np.ndarray, own: np.ndarray, position: np.ndarray, list_radius: float, cells: np.ndarray
-    ) -> None:
+    def set_beads(self, ids: np.ndarray, own: np.ndarray, position: np.ndarray, list_radius: float) -> None:
         """Take local beads, and list the neighbours of own ones.
 
         Parameters
@@ -49,8 +47,6 @@ class Interactions:
             [length].
         list_radius : float
             How far lists look [length].
-        cells : (3,) int64 array
-            See `lists.shape_for`.
         """
         constants = self.constants
         self.own = own
@@ -67,12 +63,12 @@ class Interactions:
         none, count = np.zeros((len(own), 0), dtype=np.uint32), np.zeros(len(own), dtype=np.int64)
         self.pairs = forces.Pairs(own, none, count, constants.pairs)
         if list_radius > 0.0:
-            self._list(position, list_radius, cells)
+            self._list(position, list_radius)
 
-    def _list(self, position: np.ndarray, list_radius: float, cells: np.ndarray) -> None:
+    def _list(self, position: np.ndarray, list_radius: float) -> None:
         """Fill the neighbour lists, with as much space as that takes."""
-        n = len(position)
-        periodic = self.box.periodic
+        n, periodic = len(position), self.box.periodic
+        cells = lists.shape_for(self.box, list_radius, self.constants.composition.beads)
         part = (position - self.box.origin) / self.box.size
         part = np.where(periodic, part - np.floor(part), np.clip(part, 0.0, 1.0))  # outside: in the outermost cells
         x, y, z = np.minimum((part * cells).astype(np.int64), cells - 1).T

@@ -238,8 +238,6 @@ def farthest(position, own, reference):
 
 def shape_for(box: Box, list_radius: float, beads: int) -> np.ndarray:
     """Return how many cells (3,) int64 a box has along each axis, of edges no shorter than `list_radius` [length]."""
-    if list_radius <= 0.0:
-        return np.ones(3, dtype=np.int64)
     most = np.maximum(np.floor(box.size / (list_radius * (1.0 + 1e-9))), 1.0)
     while np.prod(most) > max(64.0, 2.0 * beads):
         most = np.maximum(np.floor(most / 1.26), 1.0)
