@@ -28,7 +28,7 @@ from hpcchain.model.physics.step_potentials import inside_is_sound
 from hpcchain.model.random import Stream, uniform
 from hpcchain.model.starts.constraints import bond_vectors, project_group
 from hpcchain.model.starts.overlap import wall_overlap
-from hpcchain.model.system import BEAD_STATE, PERIODIC
+from hpcchain.model.system import BEAD_STATE
 
 if TYPE_CHECKING:
     from hpcchain.model.physics.extended import Bounds, ExtraColumn
@@ -195,7 +195,7 @@ def _clocks(state: State, physics: Physics, time: float) -> tuple[Look, ...]:
 
 def _places(box: Box, topology: Topology, state: State, time: float) -> Iterator[Look]:
     """Look at image counts and at positions, which are next to the box."""
-    periodic = box.boundary == PERIODIC
+    periodic = box.periodic
     moved = (state.image[:, ~periodic] != 0).any(axis=1)
     yield "image", moved, "is not 0 along an axis that is not periodic"
     first = state.position[topology.first_bead[:-1]]
@@ -425,8 +425,7 @@ def _whole(
     box: Box, topology: Topology, state: State, physics: Physics, time: float, counts: np.ndarray
 ) -> Iterator[tuple[np.ndarray, str]]:
     """Look at each chain's parts together, at the checkpoint's time: bonds between them, and the centre of mass."""
-    size = np.where(box.boundary == PERIODIC, box.size, 0.0)
-    position, velocity = at_time(state, time, physics.tick, size)
+    position, velocity = at_time(state, time, physics.tick, box.period)
     reach, fast = np.abs(position).max(axis=1), np.sqrt(np.einsum("ik,ik->i", velocity, velocity))
     one, other = topology.bonds.T
     bond = np.sqrt(np.sum((position[other] - position[one]) ** 2, axis=1))

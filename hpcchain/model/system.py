@@ -121,6 +121,16 @@ class Box:
         """Volume [length^3]."""
         return float(np.prod(self.size))
 
+    @property
+    def periodic(self) -> np.ndarray:
+        """(3,) bool: along which axes it is periodic."""
+        return self.boundary == PERIODIC
+
+    @property
+    def period(self) -> np.ndarray:
+        """(3,) float64: edge lengths, 0 along axes that are not periodic [length]."""
+        return np.where(self.periodic, self.size, 0.0)
+
 
 def images_between(vectors: np.ndarray, size: np.ndarray, periodic: np.ndarray) -> np.ndarray:
     """Return by how many box lengths (n, 3) vectors differ from those to the nearest image; 0 along other sides."""

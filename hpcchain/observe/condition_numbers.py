@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.model.molecules.bonds import gradient
 from hpcchain.model.molecules.rod_matrices import Line, matrices
 from hpcchain.propagators.steps.null_space import WALK, tree_walk
 
@@ -88,15 +89,6 @@ def of_molecule(system: System, topology: Topology, m: int) -> dict:
 def condition(matrix: np.ndarray) -> float:
     """Return the condition number of a matrix, infinite where it is singular or not finite."""
     return float(np.linalg.cond(matrix)) if np.isfinite(matrix).all() else np.inf
-
-
-def gradient(bonds: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return G (bonds, 3 n) of the squares of bond vectors over 2."""
-    g = np.zeros((len(bonds), len(x), 3))
-    row = np.arange(len(bonds))
-    d = x[bonds[:, 1]] - x[bonds[:, 0]]
-    g[row, bonds[:, 1]], g[row, bonds[:, 0]] = d, -d
-    return g.reshape(len(bonds), -1)
 
 
 def of_step(bonds: np.ndarray, x: np.ndarray, after: np.ndarray, mass: np.ndarray) -> dict:

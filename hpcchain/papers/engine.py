@@ -10,9 +10,9 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import tick_for
 from hpcchain.model.composition import Composition
+from hpcchain.model.molecules.bonds import gradient
 from hpcchain.model.physics.extended import first_rows
 from hpcchain.model.system import OPEN, PERIODIC, Box, Physics, State, System, Topology
-from hpcchain.observe.condition_numbers import gradient
 
 if TYPE_CHECKING:
     from hpcchain.sector.serial import Engine
@@ -66,7 +66,7 @@ def system_of(
         state.extra = first_rows(n)
         state.extra[:, L.SPIN : L.SPIN + 3] = spins
     speed = float(np.sqrt(np.mean(np.sum(velocity**2, axis=1))))
-    return System(box, topology, state, Physics(tick=tick_for(1.0 / speed), **physics))
+    return System(box, topology, state, Physics(tick=tick_for(1.0 / speed if speed > 0.0 else 0.0), **physics))
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -119,14 +120,8 @@ def cut(system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray, which: 
     return low
 
 
-def finer(system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return position and momentum after a step of `collision` with steps of order four to contacts and away from them.
-
-    With reflections that keep H2 these are the two parts that stabilize collisions in Bond and Leimkuhler 2007.
-    """
-    return collision(system, method, q, p, cut_by=fourth)
-
-
-def interpolated(system: Mechanics, method: Method, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return position and momentum after a step of `collision` with interpolated contact."""
-    return collision(system, method, q, p, exact=False)
+finer = partial(collision, cut_by=fourth)
+"""Steps of order four to contacts and away from them. With reflections that keep H2 these are the two parts that
+stabilize collisions in Bond and Leimkuhler 2007."""
+interpolated = partial(collision, exact=False)
+"""Interpolated contact."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from hpcchain.model.system import Options, System
 from hpcchain.papers.engine import Track, followed, system_of
+from hpcchain.papers.single_chain import trimer
 from hpcchain.propagators.collocation.gauss_coefficients import gauss_tables
 
 EXACT_FIRST, EXACT_PERIOD = 3.13359423732462494, 3.68939049002904533
@@ -26,7 +27,8 @@ def crossing(**method: Any) -> System:
 
 def colliding(**method: Any) -> System:
     """Return the trimer of V C, whose ends collide."""
-    return system_of([[1, 0, 0], [0, 0, 0], [0, -1, 0]], [[0, 0.5, 0], [0, 0, 0], [-0.5, 0, 0]], 3, **method)
+    chain = trimer()
+    return system_of(chain.position, chain.velocity, 3, **method)
 
 
 def two(**method: Any) -> System:

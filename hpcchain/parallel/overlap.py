@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.model.starts.overlap import bead_overlap
-from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.sectors import Bisection, brought_in
 
 if TYPE_CHECKING:
@@ -98,10 +97,9 @@ def dealt_by_place(
 
 def images(box: Box, position: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
     """Return points (m, 3) of the box and its surroundings within `distance` where beads are, and which beads (m,)."""
-    periodic = box.boundary == PERIODIC
     points = brought_in(box, position)
     bead = np.arange(len(points))
-    for axis in np.flatnonzero(periodic):
+    for axis in np.flatnonzero(box.periodic):
         low, size = box.origin[axis], box.size[axis]
         shift = np.zeros(3)
         shift[axis] = size

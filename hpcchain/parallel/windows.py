@@ -18,7 +18,6 @@ import numpy as np
 from hpcchain.errors import WindowError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import later, split
-from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.parallel.ghosts.migration import in_parts
 from hpcchain.parallel.tuning.balance import Balance, imbalance
@@ -95,7 +94,7 @@ class WindowedEngine(Recorded):
         self._last_contacts = 0.0  # a molecule's in the window before
         self._wanted: set[int] = set()  # molecules that are needed here as full ghosts
         self._setbacks, self._trouble = 0, self.now  # windows taken back in a row, and where the last one ended
-        self._crossing = 0.25 * float(np.min(system.box.size[system.box.boundary == PERIODIC], initial=np.inf))
+        self._crossing = 0.25 * float(np.min(system.box.size[system.box.periodic], initial=np.inf))
         chain_parts = chain_parts_of(system)
         if chain_parts is not None and shell is None:
             shell = default_shell(system, np.zeros((0, 3)))

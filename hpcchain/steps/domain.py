@@ -7,7 +7,7 @@ to each of its neighbours at each step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, unpack
 from hpcchain.parallel.ghosts.surroundings import Surroundings
 
 if TYPE_CHECKING:
-    from hpcchain.model.composition import Composition
     from hpcchain.model.system import System
 
 ROUNDING = 1e-6
@@ -47,28 +46,6 @@ class SingleExchange:
         return {}
 
 
-@dataclass
-class Ghosts:
-    """Beads of other ranks that own ones may interact with.
-
-    Attributes
-    ----------
-    ids : (g,) int64 array
-        Global numbers, ascending.
-    position : (g, 3) float64 array
-        Where they are when they are chosen [length].
-    sent : dict of rank -> (s,) int64 array
-        Which own beads, by their rows, a rank is sent.
-    received : dict of rank -> (r,) int64 array
-        Which ghosts, by their rows here, a rank sends.
-    """
-
-    ids: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    position: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
-    sent: dict = field(default_factory=dict)
-    received: dict = field(default_factory=dict)
-
-
 class Domain:
     """The ranks' sectors.
 
@@ -76,7 +53,6 @@ class Domain:
     ----------
     system : System
         The same on every rank, or this rank's part of it.
-    composition : Composition
     comm : Exchange
     sectors : sequence of 3 int or None
 
@@ -86,15 +62,15 @@ class Domain:
         What this rank is given of the system, in arrays of its own.
     """
 
-    def __init__(self, system: System, composition: Composition, comm: Any, sectors: tuple | list | None) -> None:
-        self.box, self.composition, self.comm = system.box, composition, comm
-        held = share_of(system, composition, comm)
-        self.held = held.only(composition, np.ones(len(held.molecule_ids), dtype=bool))
+    def __init__(self, system: System, comm: Any, sectors: tuple | list | None) -> None:
+        self.box, self.composition, self.comm = system.box, system.topology, comm
+        held = share_of(system, self.composition, comm)
+        self.held = held.only(self.composition, np.ones(len(held.molecule_ids), dtype=bool))
         state = self.held.state
         self.held.state = replace(state, extra=complete(state.extra, system.physics, 0), parts=state.parts[:, :0])
         self.width = WIDTH + self.held.state.extra.shape[1]
         if comm.size > 1:
-            self.migration = Migration(system.box, composition, comm, sectors, self.held)
+            self.migration = Migration(system.box, self.composition, comm, sectors, self.held)
 
     def settled(self, held: MoleculeSet) -> MoleculeSet:
         """Hand molecules over to the ranks whose sectors they are in, and return what is own then; collective."""
@@ -102,8 +78,10 @@ class Domain:
             return held
         return self.migration.settled(held, lambda rows: unpack(self.composition, rows.reshape(-1, self.width)))
 
-    def ghosts(self, ids: np.ndarray, position: np.ndarray, list_radius: float) -> Ghosts:
-        """Return the Ghosts that are nearer to own beads than a distance; collective.
+    def local_beads(
+        self, ids: np.ndarray, position: np.ndarray, list_radius: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Refresh]:
+        """Return own beads, and as ghosts those of other ranks that are nearer to them than a distance; collective.
 
         Parameters
         ----------
@@ -111,26 +89,31 @@ class Domain:
             Of own beads [length].
         list_radius : float
             0: there are no forces between beads of different molecules [length].
+
+        Returns
+        -------
+        (n,) int64, (n, 3) float64, (m,) int64 arrays, Refresh
+            Global numbers, ascending; places [length]; which are own; what keeps the ghosts' places up to date.
         """
-        if self.comm.size == 1 or list_radius <= 0.0:
-            return Ghosts()
-        half, beads = 0.5 * list_radius * (1.0 + ROUNDING), len(ids)
-        one_each = np.ones(beads, dtype=np.int64)
-        balls = Balls(position, np.full(beads, half), np.arange(beads), one_each, np.zeros(beads))
-        around = Surroundings(self.box, half, self.comm)
-        around.look_around(balls, set(), False)
-        near = sorted(around.neighbours)
-        sent = {rank: np.flatnonzero(around.needed_by(rank, balls)) for rank in near}
-        rows = {rank: np.column_stack([ids[which], position[which]]).ravel() for rank, which in sent.items()}
-        news = {rank: rows.reshape(-1, 4) for rank, rows in self.comm.exchange_known(rows, near).items()}
-        every = np.concatenate([np.zeros((0, 4)), *(news[rank] for rank in near)])
+        sent: dict[int, np.ndarray] = {}
+        come: dict[int, np.ndarray] = {}
+        if self.comm.size > 1 and list_radius > 0.0:
+            half, beads = 0.5 * list_radius * (1.0 + ROUNDING), len(ids)
+            one_each = np.ones(beads, dtype=np.int64)
+            balls = Balls(position, np.full(beads, half), np.arange(beads), one_each, np.zeros(beads))
+            around = Surroundings(self.box, half, self.comm)
+            around.look_around(balls, set(), False)
+            near = sorted(around.neighbours)
+            sent = {rank: np.flatnonzero(around.needed_by(rank, balls)) for rank in near}
+            leaving = {rank: np.column_stack([ids[which], position[which]]).ravel() for rank, which in sent.items()}
+            come = {rank: rows.reshape(-1, 4) for rank, rows in self.comm.exchange_known(leaving, near).items()}
+        every = np.concatenate([np.column_stack([ids, position]), *come.values()])
         every = every[np.argsort(every[:, 0])]
-        return Ghosts(
-            every[:, 0].astype(np.int64),
-            every[:, 1:].copy(),
-            {rank: which for rank, which in sent.items() if len(which)},
-            {rank: np.searchsorted(every[:, 0], news[rank][:, 0]) for rank in near if len(news[rank])},
-        )
+        number = every[:, 0].astype(np.int64)
+        own = np.searchsorted(number, ids)
+        ghosts = {rank: np.searchsorted(number, rows[:, 0].astype(np.int64)) for rank, rows in come.items()}
+        sent = {rank: own[which] for rank, which in sent.items()}
+        return number, every[:, 1:].copy(), own, Refresh(self.comm, sent, ghosts)
 
 
 class Refresh:
@@ -139,20 +122,17 @@ class Refresh:
     Parameters
     ----------
     comm : Exchange
-    ghosts : Ghosts
-    own, at : (m,), (g,) int64 arrays
-        Local numbers of own beads and of ghosts.
+    sent, received : dict of rank -> int64 array
+        Which own beads a rank is sent, and which ghosts it sends, by local numbers; there is no message of none.
     """
 
-    def __init__(self, comm: Any, ghosts: Ghosts, own: np.ndarray, at: np.ndarray) -> None:
+    def __init__(self, comm: Any, sent: dict, received: dict) -> None:
         self.comm = comm
-        self._sent = {rank: own[which] for rank, which in ghosts.sent.items()}
-        self._received = {rank: at[which] for rank, which in ghosts.received.items()}
-        self._sources = sorted(self._received)
+        self._sent = {rank: which for rank, which in sent.items() if len(which)}
+        self._received = {rank: which for rank, which in received.items() if len(which)}
 
     def __call__(self, position: np.ndarray) -> None:
         """Bring the ghosts' positions up to date."""
         leaving = {rank: position[which].ravel() for rank, which in self._sent.items()}
-        news = self.comm.exchange_known(leaving, self._sources)
-        for rank in self._sources:
-            position[self._received[rank]] = news[rank].reshape(-1, 3)
+        for rank, rows in self.comm.exchange_known(leaving, sorted(self._received)).items():
+            position[self._received[rank]] = rows.reshape(-1, 3)

@@ -130,7 +130,7 @@ class SteppedEngine:
         3. The forces where beads are then, with which the integrator ends the step of velocities; half a step of
            friction; velocities that are drawn anew.
         """
-        self._half_step_of_friction(2 * self.clock.steps)
+        self.thermostat.half_step(self.beads, 2 * self.clock.steps)
         self.clock.begin()
         self.beads.skin.carry_on()
         self._drag()
@@ -139,13 +139,8 @@ class SteppedEngine:
         self.beads.compute()
         self._drag()
         self.integrator.finish()
-        self._half_step_of_friction(2 * self.clock.steps - 1)
-        if self.thermostat.draws:
-            beads = self.beads
-            drawn = self.thermostat.redraw(
-                beads.own.velocity, beads.molecules, beads.first, beads.ids, self.clock.steps
-            )
-            beads.project(drawn)
+        self.thermostat.half_step(self.beads, 2 * self.clock.steps - 1)
+        self.thermostat.redraw(self.beads, self.clock.steps)
 
     def _drag(self) -> None:
         """Count the work that it takes to move fixed beads on against half a step of forces."""
@@ -154,12 +149,6 @@ class SteppedEngine:
             power = dot(self.beads.force[dragged], self.beads.own.velocity[dragged])
             work = np.rint(0.5 * self.clock.h * power / self.energy_quantum).sum()
             self.tally.work -= int(work) if np.isfinite(work) else 0  # such forces end the run (`have_moved_far`)
-
-    def _half_step_of_friction(self, draw: int) -> None:
-        """Let half a step of the thermostat's friction act; `draw`: half steps so far."""
-        if self.thermostat.damps:
-            self.thermostat.half_step(self.beads.own.velocity, self.beads.ids, draw)
-            self.beads.project()
 
     @property
     def ids(self) -> np.ndarray:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from hpcchain.errors import ConfigError, StepError
-from hpcchain.model.system import PERIODIC
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
@@ -91,7 +90,7 @@ def require_wide(box: Box, list_radius: float, apart: float) -> None:
     list_radius, apart : float
         How far lists look, and how far apart beads are that are left out of them [length].
     """
-    periodic = box.boundary == PERIODIC
+    periodic = box.periodic
     close = np.flatnonzero(periodic & (box.size < list_radius + apart))
     if list_radius > 0.0 and apart > 0.0 and len(close):
         axis = int(close[0])

@@ -51,10 +51,7 @@ class Verlet:
         """Move all beads, and bring lists or ghosts up to date; collective."""
         self.predict()
         self.beads.wrap()
-        if self.beads.have_moved_far():
-            self.beads.list_where_they_are()
-        elif self.comm.size > 1:
-            self.beads.place_ghosts()
+        self.beads.bring_up_to_date()
 
     def finish(self) -> None:
         """Add the second half of the step of forces, the new ones; collective."""
@@ -63,7 +60,7 @@ class Verlet:
 
 
 class WithContacts(Verlet):
-    """A step that is predicted, again and again, until it meets no contact that is not known.
+    """A step that is made, again and again, until it meets no contact that is not known.
 
     Parameters
     ----------
@@ -77,20 +74,27 @@ class WithContacts(Verlet):
         super().__init__(beads)
         self.finder, self.contacts, self.tally = finder, contacts, tally
 
-    def begin(self) -> tuple[np.ndarray, np.ndarray]:
-        """Predict with lists that go to where beads come; collective.
+    def move(self) -> None:
+        """Move all beads and solve their contacts, with lists that go to where beads come; collective.
 
-        Returns places of local beads and velocities of own ones at the step's beginning. Lists that do not go so far
-        are made anew before the step, which begins again then, and look farther if need be.
+        Lists that do not go so far are made anew before the step, which begins again then, and look farther if need be.
         """
-        wider = False
-        while True:
+        done, wider = None, False
+        while done is None:
             before, velocity = self.beads.position.copy(), self.beads.own.velocity.copy()
-            self.predict()
-            if not self.beads.have_moved_far():
-                return before, velocity
-            self.beads.list_anew(before, velocity, wider)
-            wider = True
+            done = self._solved(before, velocity)
+            if done is None:
+                self.beads.list_anew(before, velocity, wider)
+                wider = True
+        self._end(done)
+
+    def _solved(self, before: np.ndarray, velocity: np.ndarray) -> list | None:
+        """Make a step from places of local beads and own velocities; return its contacts, None: lists are too short."""
+        raise NotImplementedError
+
+    def _end(self, done: list) -> None:
+        """Count the contacts that were found, bring lists or ghosts up to date; collective."""
+        raise NotImplementedError
 
     def met(self, before: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, float, float, float]:
         """Return known contacts with those that beads meet now; collective.
@@ -101,16 +105,6 @@ class WithContacts(Verlet):
         found = together(pairs, self.finder.find(before, self.beads.position))
         counts = np.array([float(len(found) - len(pairs)), float(len(found)), self.beads.farthest_way()])
         return found, *self.comm.maximum(counts)
-
-    def lists_are_too_short(self, far: float, before: np.ndarray, velocity: np.ndarray) -> bool:
-        """Return whether contacts have thrown a bead of any rank farther than lists look; collective.
-
-        Contacts that it meets there might be missed, so lists are made wider then, for the step to begin again.
-        """
-        if not self.beads.skin.is_left(far):
-            return False
-        self.beads.list_anew(before, velocity, wider=True)
-        return True
 
 
 class Variational(WithContacts):
@@ -125,21 +119,19 @@ class Variational(WithContacts):
     contacts: Inclusions
     resting = NONE
 
-    def move(self) -> None:
-        """Move all beads and solve their contacts; collective."""
-        before, velocity = self.begin()
-        pairs, done, rounds = NONE, [], self.contacts.rounds
-        while rounds > 0:
+    def _solved(self, before: np.ndarray, velocity: np.ndarray) -> list | None:
+        self.predict()
+        if self.beads.have_moved_far():
+            return None
+        pairs, done = NONE, []
+        for _ in range(self.contacts.rounds):
             pairs, more, _, far = self.met(before, pairs)
-            if self.lists_are_too_short(far, before, velocity):
-                before, velocity = self.begin()
-                pairs, done, rounds = NONE, [], self.contacts.rounds
-                continue
+            if self.beads.skin.is_left(far):  # contacts that a bead meets there might be missed
+                return None
             if more == 0.0:
                 break
             done = self._solve_contacts(before, velocity, pairs)
-            rounds -= 1
-        self._end(done)
+        return done
 
     def finish(self) -> None:
         """Add the second half of the step of forces, and take the rates of smooth contacts out; collective."""
@@ -158,14 +150,13 @@ class Variational(WithContacts):
         return done
 
     def _end(self, done: list) -> None:
-        """Count contacts, bring lists or ghosts up to date; collective."""
         # Contacts at rest are those of own beads, or those that were solved here: all are some rank's.
         resting = NONE
         for one in done:
             self.tally.count(one, one.impulse, self.clock.span[0])
             resting = np.concatenate([resting, one.geometry.pairs[one.smooth]])
         self.beads.wrap()
-        self.resting = self.beads.list_after_contacts(resting)
+        self.resting = self.beads.bring_up_to_date(resting)
 
     def _still(self) -> None:
         """Take the rates of smooth contacts out of velocities; collective."""
@@ -183,28 +174,14 @@ class Variational(WithContacts):
 class Midpoint(Variational):
     """The midpoint rule, whose forces are those in the middle of the step; without hard cores or with them."""
 
-    def move(self) -> None:
-        """Move all beads, contacts among them, and add the second half of forces; collective."""
-        # Lists that do not reach where beads come to are made anew before the step, which begins again then.
-        done, wider = None, False
-        while done is None:
-            done = self._solve(wider)
-            wider = True
-        self.beads.kick(0.5 * self.clock.h)
-        self._end(done)
-
     def finish(self) -> None:
         """Take the rates of smooth contacts out; collective."""
         self.beads.project()
         self._still()
 
-    def _solve(self, wider: bool) -> list | None:
-        """Solve a step of the midpoint rule; return what contacts have done, None when lists were too short for it."""
-        # They are then made anew; wider ones, if these are new already.
-        before, velocity = self.beads.position.copy(), self.beads.own.velocity.copy()
-        pairs, rounds = NONE, self.contacts.rounds if self.contacts else 0
-        done = self._settled(before, velocity, pairs)
-        for _ in range(rounds):
+    def _solved(self, before: np.ndarray, velocity: np.ndarray) -> list | None:
+        pairs, done = NONE, self._settled(before, velocity, NONE)
+        for _ in range(self.contacts.rounds if self.contacts else 0):
             if done is None:
                 break
             known = len(pairs)
@@ -212,12 +189,14 @@ class Midpoint(Variational):
             if self.comm.maximum(np.array([float(len(pairs) - known)]))[0] == 0.0:
                 break
             done = self._settled(before, velocity, pairs)
-        if done is None:
-            self.beads.list_anew(before, velocity, wider)
         return done
 
+    def _end(self, done: list) -> None:
+        self.beads.kick(0.5 * self.clock.h)
+        super()._end(done)
+
     def _settled(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray) -> list | None:
-        """Iterate a step and the forces in its middle, until they fit each other; see `_solve`; collective.
+        """Iterate a step and the forces in its middle, until they fit each other; see `_solved`; collective.
 
         Forces go less far towards the new ones where these are not clearly nearer than before. When they fit, all
         ranks decide by the greatest change of any bead's velocity: nothing but the state has a part.

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.model.composition import running_sum
-from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.ghosts.molecules import MoleculeSet
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Pool, together
-from hpcchain.steps.domain import Domain, Refresh
+from hpcchain.steps.domain import Domain
 from hpcchain.steps.failures import raise_pushed, raise_worst
 from hpcchain.steps.potentials.interactions import Interactions
 from hpcchain.steps.potentials.laws import passes_of
@@ -135,8 +134,7 @@ class LocalBeads:
         self.rigid = RigidMolecules(self.composition)
         self.skin = Skin(system, constants, comm, skin)
         self.interactions = Interactions(self.box, constants, passes_of(constants, comm))
-        self.wrapped = np.where(self.box.boundary == PERIODIC, self.box.size, 0.0)
-        self.domain = Domain(system, self.composition, comm, sectors)
+        self.domain = Domain(system, comm, sectors)
         self._take(self.domain.held)
 
     def _take(self, held: MoleculeSet) -> None:
@@ -152,22 +150,17 @@ class LocalBeads:
             self._take(self.domain.settled(MoleculeSet(self.molecules, self.own, self.own.position)))
             self.skin.fit(self.own.position[self.first[:-1]])
         self.rebuilds += 1
-        list_radius = self.skin.list_radius if self.skin.width > 0.0 else 0.0
-        ghosts = self.domain.ghosts(self.ids, self.own.position, list_radius)
-        ids = np.concatenate([self.ids, ghosts.ids])
-        sequence = np.argsort(ids, kind="stable")
-        number = np.empty(len(ids), dtype=np.int64)
-        number[sequence] = np.arange(len(ids))
-        self.local, at = number[: len(self.ids)].copy(), number[len(self.ids) :].copy()
-        self.position = np.concatenate([self.own.position, ghosts.position])[sequence]
-        self.refresh, self.stale = Refresh(self.comm, ghosts, self.local, at), False
+        ids, self.position, self.local, self.refresh = self.domain.local_beads(
+            self.ids, self.own.position, self.skin.list_radius
+        )
+        self.stale = False
         self.skin.start(self.own.position, self.own.velocity, self.clock.h)
         self.free = self.rigid.set_molecules(self.molecules, self.first)
         fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.ids)]
         self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))
-        self.interactions.set_beads(ids[sequence], self.local, self.position, self.skin.list_radius, self.skin.cells)
+        self.interactions.set_beads(ids, self.local, self.position, self.skin.list_radius)
         if self.finder:
-            self.finder.set_beads(ids[sequence], self.local, self.interactions)
+            self.finder.set_beads(ids, self.local, self.interactions)
 
     @timed("forces")
     def compute(self, position: np.ndarray | None = None) -> None:
@@ -200,13 +193,13 @@ class LocalBeads:
     def move(self) -> None:
         """Move own beads by their velocities for a step; bonds keep their lengths."""
         motion.drift(self.position, self.local, self.own.velocity, self.clock.h, self.free)
+        self.stale = True
         self.stuck = self.rigid.move(self.position, self.local, self.own.velocity, self.clock.h)
 
     def wrap(self) -> None:
         """Bring molecules back that have left the box."""
-        if motion.wrap(
-            self.position, self.skin.reference, self.own.image, self.local, self.first, self.box.origin, self.wrapped
-        ):
+        size, own = self.interactions.images.size, self.own
+        if motion.wrap(self.position, self.skin.reference, own.image, self.local, self.first, self.box.origin, size):
             self.stale = True
 
     def put(self, ids: np.ndarray, place: np.ndarray | None, velocity: np.ndarray) -> None:
@@ -234,11 +227,6 @@ class LocalBeads:
         moved = self.skin.way(self.position, self.local)
         return moved if np.isfinite(moved) else 0.0
 
-    def list_where_they_are(self) -> None:
-        """Make lists anew about the present places."""
-        self.own.position = self.position[self.local]
-        self.rebuild()
-
     def list_anew(self, before: np.ndarray, velocity: np.ndarray, wider: bool) -> None:
         """Make lists anew at a step's beginning, to which beads go back.
 
@@ -257,17 +245,17 @@ class LocalBeads:
         bead = (float(moved.max()), -int(self.ids[np.argmax(moved)])) if len(moved) else (-1.0, 0)
         return -max(self.comm.allgather(bead))[1]
 
-    def list_after_contacts(self, resting: np.ndarray) -> np.ndarray:
-        """Bring lists or ghosts up to date; return contacts at rest, dealt out anew with molecules.
+    def bring_up_to_date(self, resting: np.ndarray = NONE) -> np.ndarray:
+        """Bring lists or ghosts to where beads are; return contacts at rest, dealt out anew with molecules.
 
-        A contact may throw a bead farther than the step without contacts would have taken it. Ghosts are placed anew
-        only where, on some rank, beads have moved since they were.
+        Ghosts are placed anew only where, on some rank, beads have moved since they were.
         """
         if not self.have_moved_far():
             if self.stale:
                 self.place_ghosts()
             return resting
-        self.list_where_they_are()
+        self.own.position = self.position[self.local]
+        self.rebuild()
         every = together(*self.comm.allgather(resting))
         beads = np.where(every < 0, every[:, :1], every)
         return every[np.isin(self.composition.molecule_of(beads), self.molecules).any(axis=1)]

@@ -10,7 +10,6 @@ import numpy as np
 
 from hpcchain.errors import ConfigError, StepError
 from hpcchain.model.starts.start import physics_with
-from hpcchain.model.system import PERIODIC
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.sector.setup.shell import default_shell, is_dilute
 from hpcchain.steps.failures import require_wide
@@ -74,8 +73,6 @@ class Skin:
         How much farther lists that are made now look [length]; 0 where nothing acts at a distance.
     farthest : float
         How far forces and contacts reach [length].
-    cells : (3,) int64 array
-        Cells along each axis that lists are made with.
     side : float
         The shortest periodic one [length].
     moved : float
@@ -84,12 +81,11 @@ class Skin:
 
     def __init__(self, system: System, constants: Constants, comm: Any, requested: float | None) -> None:
         self.box, self.constants, self.comm = system.box, constants, comm
-        self.side = float(self.box.size[self.box.boundary == PERIODIC].min(initial=np.inf))
+        self.side = float(self.box.size[self.box.periodic].min(initial=np.inf))
         self.farthest, self.least = farthest_and_skin(constants, requested)
         automatic = requested is None and self.least > 0.0
         self.dilute = replace(system, state=None, held=None) if automatic and is_dilute(system) else None
-        self.moved = 0.0
-        self.set(self.least)
+        self.moved, self.width = 0.0, self.least
         require_wide(self.box, self.list_radius, constants.apart)
 
     @property
@@ -97,18 +93,13 @@ class Skin:
         """How far lists look [length]."""
         return self.farthest + self.width
 
-    def set(self, width: float) -> None:
-        """Have lists that are made from now on look so much farther than forces."""
-        self.width = width
-        self.cells = lists.shape_for(self.box, self.list_radius, self.constants.composition.beads)
-
     def fit(self, place: np.ndarray) -> None:
         """Have lists of a dilute system look as far as suits the distances of its molecules, at (k, 3); collective."""
         if self.dilute is None:
             return
         fitting = -float(self.comm.maximum(np.array([-2.0 * default_shell(self.dilute, place)]))[0])
         most = min(MOST_OF_SIDE * self.side, self.side - self.constants.apart) - self.farthest
-        self.set(max(self.least, min(fitting, most)))
+        self.width = max(self.least, min(fitting, most))
 
     def widen(self, time: float, step: float, bead: Any) -> None:
         """Have lists look so far that beads may move in a step as one has moved now; collective.
@@ -132,8 +123,7 @@ class Skin:
                 f"steps.step = {step:g}, too far for the periodic side {self.side:g} of the box: make steps.step "
                 "smaller, or enlarge the box"
             )
-        self.set(width)
-        self.dilute = None
+        self.width, self.dilute = width, None
 
     def start(self, position: np.ndarray, velocity: np.ndarray, step: float) -> None:
         """Take own beads where lists are made, (m, 3), and by how much all beads move in a step; collective.

@@ -21,6 +21,7 @@ from hpcchain.model.random import Stream, uniform
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.physics.constants import SteppedPhysics
+    from hpcchain.steps.local_beads import LocalBeads
 
 
 def normals(seed: int, purpose: Stream, ids: np.ndarray, draw: int) -> np.ndarray:
@@ -57,36 +58,25 @@ class Thermostat:
         self.width = np.sqrt(self.temperature / prototypes.inertia)
         self.fixed = prototypes.fixed
         self.damps = bool(np.any(rate > 0.0))
-        self.draws = self.name == "andersen"
-        self.chance = -math.expm1(-table.rate * self.h) if self.draws else 0.0
+        self.chance = -math.expm1(-table.rate * self.h) if table else 0.0
 
-    def half_step(self, velocity: np.ndarray, ids: np.ndarray, draw: int) -> None:
-        """Let half a step of friction and random forces act on velocities of beads `ids`; `draw`: half steps so far."""
-        rows = self.composition.prototype_of(ids)
+    def half_step(self, beads: LocalBeads, draw: int) -> None:
+        """Let half a step of friction and random forces act on own beads; `draw`: half steps so far."""
+        if not self.damps:
+            return
+        rows, velocity = self.composition.prototype_of(beads.ids), beads.own.velocity
         velocity *= self.keeps[rows, None]
         if self.name == "langevin":
-            velocity += self.spread[rows, None] * normals(self.seed, Stream.LANGEVIN, ids, draw)
+            velocity += self.spread[rows, None] * normals(self.seed, Stream.LANGEVIN, beads.ids, draw)
+        beads.project()
 
-    def redraw(
-        self, velocity: np.ndarray, molecules: np.ndarray, first: np.ndarray, ids: np.ndarray, step: int
-    ) -> np.ndarray:
-        """Draw velocities of molecules anew whose turn it is in a step; return the rows at which they begin.
-
-        Those of fixed beads stay.
-
-        Parameters
-        ----------
-        velocity : (m, 3) float64 array
-            Of own beads [length / time].
-        molecules, first : (k,), (k + 1,) int64 arrays
-            Own molecules, and the rows at which they begin.
-        ids : (m,) int64 array
-            Own beads.
-        step : int
-            The number of the step.
-        """
-        chosen = uniform(self.seed, Stream.ANDERSEN, molecules, step)[:, 0] < self.chance
+    def redraw(self, beads: LocalBeads, step: int) -> None:
+        """Draw velocities of own molecules anew whose turn it is in a step, given by its number; fixed beads' stay."""
+        if self.name != "andersen":
+            return
+        ids, first = beads.ids, beads.first
+        chosen = uniform(self.seed, Stream.ANDERSEN, beads.molecules, step)[:, 0] < self.chance
         at = np.flatnonzero(np.repeat(chosen, np.diff(first)) & ~self.fixed[self.composition.prototype_of(ids)])
         width = self.width[self.composition.prototype_of(ids[at]), None]
-        velocity[at] = width * normals(self.seed, Stream.REDRAWN, ids[at], step)
-        return first[:-1][chosen]
+        beads.own.velocity[at] = width * normals(self.seed, Stream.REDRAWN, ids[at], step)
+        beads.project(first[:-1][chosen])

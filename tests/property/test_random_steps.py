@@ -158,7 +158,7 @@ def test_bits_of_heaps_that_are_solved_region_by_region(draws, monkeypatch):
     met, once = [], regions.solve_region
     monkeypatch.setattr(cluster_solver, "DENSE", 2)
     monkeypatch.setattr(cluster_solver, "FIRST_SWEEPS", 2)
-    monkeypatch.setattr(cluster_solver, "REGIONS_FROM", 0)
+    monkeypatch.setattr(cluster_solver, "REGIONS_FROM", 1)
     monkeypatch.setattr(regions, "MOST_CONTACTS", 4)
     monkeypatch.setattr(regions, "solve_region", lambda *given: met.append(once(*given)))
     rng = np.random.default_rng(29)

@@ -25,7 +25,7 @@ from hpcchain.io.output.lineage import CHECKPOINTS, FILE_NAMES, FILES, GROWTH, P
 from hpcchain.io.output.parts import list_parts
 from hpcchain.io.output.recoverable_output import RunOutput, output_in
 from hpcchain.io.output.trajectory import GROUP, ORIENTATION, SPIN, Trajectory, bead_columns, read_trajectory
-from hpcchain.model.system import OPEN, PERIODIC
+from hpcchain.model.system import OPEN
 
 if TYPE_CHECKING:
     from hpcchain.io.output.parts import PartHead
@@ -335,7 +335,7 @@ def fixed_of(system: System) -> Trajectory:
         bonds=np.asarray(composition.rows("bonds", 0, count), dtype=np.int64).reshape(-1, 2),
         edges=box.size,
         origin=box.origin,
-        periodic=box.boundary == PERIODIC,
+        periodic=box.periodic,
         bounded=not np.any(box.boundary == OPEN),
         angular_velocity=None if turning is None else turning.velocity,
         moment_of_inertia=moment,

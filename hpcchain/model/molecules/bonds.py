@@ -1,4 +1,4 @@
-"""Which beads of a molecule are bonded, by its kind, and the names of their types."""
+"""Which beads of a molecule are bonded, by its kind, how bonds change with places, and the names of beads' types."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -54,3 +54,12 @@ def bond_table(
 def type_names(kinds: Iterable[Typed]) -> list[str]:
     """Return the names of the types of all beads of some kinds of molecules, in the order in which they come."""
     return list(dict.fromkeys(name for kind in kinds for name in kind.bead_types))
+
+
+def gradient(bonds: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return G (bonds, 3 n) of the squares of bond vectors over 2."""
+    g = np.zeros((len(bonds), len(x), 3))
+    row = np.arange(len(bonds))
+    d = x[bonds[:, 1]] - x[bonds[:, 0]]
+    g[row, bonds[:, 1]], g[row, bonds[:, 0]] = d, -d
+    return g.reshape(len(bonds), -1)

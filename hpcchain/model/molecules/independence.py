@@ -33,6 +33,7 @@ from hpcchain.model.molecules.bond_graph import (
     UPDATE,
     build_structure,
 )
+from hpcchain.model.molecules.bonds import gradient
 from hpcchain.model.molecules.equal_shapes import groups_of
 
 if TYPE_CHECKING:
@@ -192,11 +193,7 @@ def dependence(group: Group, places: np.ndarray) -> np.ndarray | None:
     """Return the share (b,) of each bond in a smallest set of dependent ones, None for too many bonds."""
     if len(group.bonds) > MOST_BONDS:
         return None
-    bond = places[group.bonds[:, 1]] - places[group.bonds[:, 0]]
-    g = np.zeros((len(bond), len(places), 3))
-    row = np.arange(len(bond))
-    g[row, group.bonds[:, 1]], g[row, group.bonds[:, 0]] = bond, -bond
-    g = (g / np.sqrt(group.mass)[:, None]).reshape(len(bond), -1)
+    g = gradient(group.bonds, places) / np.repeat(np.sqrt(group.mass), 3)
     g /= np.linalg.norm(g, axis=1)[:, None]
     values, vectors = np.linalg.eigh(g @ g.T)
     return np.abs(smallest_set(vectors[:, values <= max(LEAST_PIVOT, values[0])].T.copy()))

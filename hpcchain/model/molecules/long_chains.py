@@ -13,7 +13,7 @@ import numpy as np
 from hpcchain.layout import workspace as W
 from hpcchain.model.clock import split
 from hpcchain.model.composition import PER_BEAD, PER_BOND, PER_MOLECULE, Composition, running_sum
-from hpcchain.model.system import PERIODIC, Topology
+from hpcchain.model.system import Topology
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Physics, State, System
@@ -163,11 +163,10 @@ def united(system: System, time: float) -> System:
     composition, state, box = system.topology, system.state, system.box
     if state.parts.shape[1] == 0:
         return system
-    size = np.where(box.boundary == PERIODIC, box.size, 0.0)
     own = state.parts[:, W.PART_ORDER, None] > 0.0
     image = state.image[composition.first_bead_of(composition.molecule_of(np.arange(composition.beads)))]
-    position, velocity = at_time(state, time, system.physics.tick, size)
-    position = np.where(own, position - image * size, state.position)
+    position, velocity = at_time(state, time, system.physics.tick, box.period)
+    position = np.where(own, position - image * box.period, state.position)
     velocity = np.where(own, velocity, state.velocity)
     return replace(
         system, state=replace(state, position=position, velocity=velocity, image=np.where(own, image, state.image))

@@ -43,8 +43,7 @@ def rod_length(topology: Topology, m: int) -> float:
 
 def longest_rod(topology: Topology) -> float:
     """Return the largest `rod_length`, 0 without rods [length]."""
-    _, prototypes = np.unique(topology.kind[topology.rod], return_index=True)
-    return max((rod_length(topology, np.flatnonzero(topology.rod)[at]) for at in prototypes), default=0.0)
+    return max((rod_length(topology, m) for m in np.flatnonzero(topology.rod).tolist()), default=0.0)
 
 
 def fit(group: Group, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bodies import body_positions, body_velocities
 from hpcchain.model.molecules.equal_shapes import are_chains, bonded_groups, groups_of
 from hpcchain.model.molecules.rods import rod_positions, rod_velocities
@@ -28,11 +29,7 @@ MOST_STEPS, MOST_REPETITIONS = 30, 4
 
 
 class NotConverged(Exception):
-    """Newton's method found no configuration that satisfies the bonds; `molecule` says which molecule."""
-
-    def __init__(self, molecule: int) -> None:
-        super().__init__(f"the bonds of molecule {molecule} cannot be satisfied from where its beads are")
-        self.molecule = molecule
+    """Newton's method found no configuration that satisfies the bonds."""
 
 
 def bond_vectors(position: np.ndarray, bonds: np.ndarray) -> np.ndarray:
@@ -49,7 +46,7 @@ def bond_vectors(position: np.ndarray, bonds: np.ndarray) -> np.ndarray:
     return position.take(second, axis=-2) - position.take(first, axis=-2)
 
 
-def project_positions(topology: Topology, position: np.ndarray) -> np.ndarray:
+def project_positions(topology: Topology, position: np.ndarray, name: str = "molecule.positions") -> np.ndarray:
     """Return positions on the bonds to round-off, moved as little as possible in the mass-weighted sense.
 
     Molecules that satisfy their bonds to the last bit already keep every bit.
@@ -60,15 +57,20 @@ def project_positions(topology: Topology, position: np.ndarray) -> np.ndarray:
         Bonds and masses.
     position : (N, 3) float64 array
         Unwrapped positions near the bonds [length].
+    name : str
+        Where they come from, for messages.
 
     Raises
     ------
-    NotConverged
+    ConfigError
         When Newton's method does not reach the bonds.
     """
     out = np.array(position, dtype=np.float64)
     for group in bonded_groups(topology):
-        out[group.beads] = project_group(group, out[group.beads])
+        try:
+            out[group.beads] = project_group(group, out[group.beads])
+        except NotConverged as error:
+            raise ConfigError(f"{name}: {error}") from None
     return out
 
 
@@ -95,7 +97,8 @@ def project_group(group: Group, position: np.ndarray) -> np.ndarray:
         todo = todo[take]
     bad = np.flatnonzero(~(error.max(axis=1) <= 1e-12))
     if len(bad):
-        raise NotConverged(int(group.molecules[bad[0]]))
+        molecule = group.molecules[bad[0]]
+        raise NotConverged(f"the bonds of molecule {molecule} cannot be satisfied from where its beads are")
     return position
 
 

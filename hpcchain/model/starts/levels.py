@@ -12,7 +12,7 @@ import numpy as np
 from hpcchain.model.physics.extended import LEVELS
 from hpcchain.model.physics.step_potentials import bead_types
 from hpcchain.model.starts.overlap import near_pairs, never_direct
-from hpcchain.model.system import PERIODIC, images_between
+from hpcchain.model.system import images_between
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Physics, Topology
@@ -60,7 +60,7 @@ def wrong_level(
     i, j = np.unique(np.concatenate(pairs), axis=0).T
     i, j = i[i < j], j[i < j]  # where a box is a few cells wide, a bead is found next to itself
     separation = position[j] - position[i]
-    separation -= images_between(separation, box.size, box.boundary == PERIODIC) * box.size
+    separation -= images_between(separation, box.size, box.periodic) * box.size
     distance = np.sqrt(np.einsum("ik,ik->i", separation, separation))
     deep, shallow = (_levels(topology, physics, i, j, distance, off) for off in (-NEARLY, NEARLY))
     acts = ~(never_direct(topology)(i, j) | (topology.fixed[i] & topology.fixed[j]))

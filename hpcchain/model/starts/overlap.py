@@ -10,7 +10,7 @@ import numpy as np
 
 from hpcchain.model.composition import in_blocks
 from hpcchain.model.molecules.exclusion import excluded_pairs
-from hpcchain.model.system import PERIODIC, WALL, images_between
+from hpcchain.model.system import WALL, images_between
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, Topology
@@ -60,7 +60,7 @@ def bead_overlap(
     left_out = never_direct(topology)
     for i, j in near_pairs(box, position, float(topology.diameter.max())):
         separation = position[j] - position[i]
-        shift = images_between(separation, box.size, box.boundary == PERIODIC)
+        shift = images_between(separation, box.size, box.periodic)
         separation -= shift * box.size
         contact = 0.5 * (topology.diameter[i] + topology.diameter[j])
         distance = np.sqrt(np.einsum("ik,ik->i", separation, separation))
@@ -112,8 +112,7 @@ def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tupl
         if offset < (0, 0, 0):
             continue  # of each two cells the pairs are looked at once
         target = cell + offset
-        periodic = box.boundary == PERIODIC
-        target = np.where(periodic, target % shape, target)
+        target = np.where(box.periodic, target % shape, target)
         inside = ((target >= 0) & (target < shape)).all(axis=1)
         source = np.flatnonzero(inside)
         wanted = np.ravel_multi_index(tuple(target[source].T), tuple(shape))
@@ -126,7 +125,7 @@ def near_pairs(box: Box, position: np.ndarray, distance: float) -> Iterator[tupl
 
 def _cells(box: Box, position: np.ndarray, distance: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the (N, 3) int64 cell of every bead and the (3,) numbers of cells."""
-    periodic = box.boundary == PERIODIC
+    periodic = box.periodic
     position = np.where(np.isfinite(position), position, box.origin)  # what is no number is near none
     low = np.where(periodic, box.origin, position.min(axis=0))
     extent = np.where(periodic, box.size, np.maximum(position.max(axis=0) - low, distance))

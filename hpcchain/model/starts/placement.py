@@ -24,7 +24,7 @@ from hpcchain.model.starts import placement_kernel as kernel
 from hpcchain.model.starts.conformation import conformation, is_rigid, stiff_conformation
 from hpcchain.model.starts.constraints import project_positions
 from hpcchain.model.starts.embedding import CLOSE, MOST_BEADS, Sought, embed
-from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.model.system import WALL
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection
@@ -215,8 +215,7 @@ def make_grid(box: Box, topology: Topology, scale: float) -> tuple[np.ndarray, .
         shape = np.maximum(shape // 2, 1)
     head = np.full(int(np.prod(shape)), -1, dtype=np.int64)
     after = np.full(topology.beads, -1, dtype=np.int64)
-    periodic = box.boundary == PERIODIC
-    return box.origin, box.size, periodic, shape, head, after, np.zeros((topology.beads, 3))
+    return box.origin, box.size, box.periodic, shape, head, after, np.zeros((topology.beads, 3))
 
 
 def spanning_tree(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -27,11 +27,7 @@ from hpcchain.model.physics.constants import (
 )
 from hpcchain.model.physics.extended import type_pairs
 from hpcchain.model.physics.walls import at_rest
-from hpcchain.model.starts.constraints import (
-    NotConverged,
-    project_positions,
-    project_velocities,
-)
+from hpcchain.model.starts.constraints import project_positions, project_velocities
 from hpcchain.model.starts.given import GivenBeads, check_start
 from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.velocities import maxwell
@@ -85,10 +81,7 @@ def build_system(config: Config) -> System:
         velocity = np.concatenate([kind.velocities for kind in config.molecules])
     check_start(config.source, box, topology, position, velocity)
     GivenBeads(config.source, topology, position, velocity).require_within(config)
-    try:
-        position = project_positions(topology, position)
-    except NotConverged as error:
-        raise ConfigError(f"{config.source}: molecule.positions: {error}") from None
+    position = project_positions(topology, position, f"{config.source}: molecule.positions")
     if given:
         velocity = project_velocities(topology, position, velocity)
     else:

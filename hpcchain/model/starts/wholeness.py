@@ -10,7 +10,7 @@ import numpy as np
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.exclusion import BondWalker
 from hpcchain.model.starts.constraints import bond_vectors
-from hpcchain.model.system import PERIODIC, images_between
+from hpcchain.model.system import images_between
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
@@ -59,8 +59,8 @@ def made_whole(
         are too far from the box. Where bonds close on themselves through a periodic side: no molecule is whole then.
     """
     apart = bond_vectors(position, bonds)
-    period = np.where(box.boundary == PERIODIC, box.size, np.inf)
-    images = images_between(apart, box.size, box.boundary == PERIODIC)
+    period = np.where(box.periodic, box.size, np.inf)
+    images = images_between(apart, box.size, box.periodic)
     nearest = apart - images * box.size
     given, other = (np.abs(np.linalg.norm(vector, axis=1) - length) for vector in (apart, nearest))
     wide = np.abs(nearest) >= HALF * period

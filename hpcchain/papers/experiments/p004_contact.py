@@ -75,9 +75,7 @@ def hard(
     )
     extended = ExtendedPhysics(impulses=True, rough=Roughness(1.0, 1, 1.0) if friction > 0.0 else None)
     place = np.asarray(position, dtype=float) + [MIDDLE, MIDDLE, 0.0]
-    moving = np.asarray(velocity, dtype=float)
-    system = system_of(place, moving + (0.0 if moving.any() else 1.0), restitution=e, steps=steps, extended=extended)
-    system.state.velocity[:] = moving
+    system = system_of(place, velocity, restitution=e, steps=steps, extended=extended)
     kinds = np.array([OPEN, OPEN, WALL], dtype=np.int8)
     topology = system.topology
     if moment is not None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel
-from hpcchain.model.system import PERIODIC
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
@@ -65,7 +64,7 @@ class Cells(NamedTuple):
     def of(cls, box: Box, width: float) -> Cells:
         """Return the cells of a box, at least so wide [length]."""
         counts = np.clip(np.floor(box.size / width), 1, MOST_ALONG).astype(np.int64)
-        return cls(counts, box.origin, counts / box.size, box.boundary == PERIODIC)
+        return cls(counts, box.origin, counts / box.size, box.periodic)
 
     def extent(self, position: np.ndarray, radius: np.ndarray, margin: int) -> Extent:
         """Return the Extent of the cells that boxes of half width radius[i] about position[i] reach, and of more.

@@ -18,7 +18,7 @@ from hpcchain.config.keys.values import LARGEST
 from hpcchain.errors import ConfigError
 from hpcchain.io.tools.configurations import digits_of
 from hpcchain.model.molecules.exclusion import BondWalker
-from hpcchain.model.starts.constraints import NotConverged, bond_vectors, project_positions, project_velocities
+from hpcchain.model.starts.constraints import bond_vectors, project_positions, project_velocities
 from hpcchain.model.starts.given import TOLERANCE, GivenBeads
 from hpcchain.model.starts.wholeness import beads_named, made_whole
 from hpcchain.model.topology import build_composition
@@ -245,10 +245,7 @@ class Beads:
         topology, position, velocity = build_composition(config).whole(), self.position, self.velocity
         length = np.linalg.norm(bond_vectors(position, topology.bonds), axis=1)
         if np.any(np.abs(length / topology.bond_length - 1.0)[topology.rigid] > TOLERANCE):
-            try:
-                position = project_positions(topology, position)
-            except NotConverged as error:
-                raise ConfigError(f"{self.source}: position: {error}") from None
+            position = project_positions(topology, position, f"{self.source}: position")
             if self._put:
                 moved = float(np.linalg.norm(position - self.position, axis=1).max())
                 self.caution(f"position: beads are put on their bonds; they move by up to {moved:.2g}")

@@ -21,7 +21,6 @@ from hpcchain.io.tools.configurations import ROUNDED, SINGLE, format_of, read_co
 from hpcchain.model.starts.constraints import bond_vectors
 from hpcchain.model.starts.given import TOLERANCE, GivenBeads
 from hpcchain.model.starts.overlap import bead_overlap
-from hpcchain.model.system import PERIODIC
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.run.starts.bead_arrays import Beads, Names
 from hpcchain.run.starts.growth import largest_size
@@ -162,7 +161,7 @@ def require_bonds(beads: Beads, box: Box) -> None:
     length = np.linalg.norm(bond_vectors(beads.position, beads.bonds), axis=1)
     if not len(length):
         return
-    at, side = np.argmax(length), np.min(np.where(box.boundary == PERIODIC, box.size, np.inf))
+    at, side = np.argmax(length), np.min(np.where(box.periodic, box.size, np.inf))
     what = f"the bond of {beads.pair(*beads.bonds[at])} is {length[at]:.6g} long"
     if length[at] > 0.5 * side:
         raise ConfigError(f"{beads.source}: bonds: {what}, more than half the periodic side {side:.6g}; mend the file")

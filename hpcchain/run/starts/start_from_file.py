@@ -18,7 +18,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.physics.extended import complete, first_rows
 from hpcchain.model.physics.spins import draw_orientations, orientations_at
 from hpcchain.model.rotation import unit
-from hpcchain.model.starts.constraints import NotConverged, project_positions, project_velocities
+from hpcchain.model.starts.constraints import project_positions, project_velocities
 from hpcchain.model.starts.given import TOLERANCE, GivenBeads, check_start, require_apart
 from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import at_time_zero, physics_with
@@ -90,10 +90,7 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
     check_start(path, system.box, topology, position, velocity)
     GivenBeads(path, topology, position, velocity).require_within(config)
     if not fresh:
-        try:
-            position = project_positions(topology, position)
-        except NotConverged as error:
-            raise ConfigError(f"{path}: {error}") from None
+        position = project_positions(topology, position, path)
         velocity = project_velocities(topology, position, velocity)
     start = at_time_zero(config, system.box, topology, position, velocity, directors, path)
     start.state.image[:] = image

@@ -28,7 +28,7 @@ from hpcchain.model.physics.step_potentials import (
     potential_table,
 )
 from hpcchain.model.physics.walls import shapes_of, wall_rows
-from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.model.system import WALL
 from hpcchain.sector.prefetch import PARTS, STEPS
 from hpcchain.sector.queue.tournament import queue_size
 from hpcchain.sector.search.list_place import TURN
@@ -60,7 +60,7 @@ def parameters(system: System, shell: float, cell: float) -> tuple[np.ndarray, n
     beyond = beyond_contact(topology, physics)
     greatest = max(contact, farthest(physics))
     par = np.zeros(L.PARAMETERS)
-    periodic = box.boundary == PERIODIC
+    periodic = box.periodic
     wall = box.boundary == WALL
     par[L.TICK] = physics.tick
     par[L.SIZE : L.SIZE + L.AXES] = np.where(periodic, box.size, 0.0)

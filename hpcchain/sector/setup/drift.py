@@ -12,7 +12,7 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.physics.constants import ExtendedPhysics
-from hpcchain.model.system import PERIODIC, WALL
+from hpcchain.model.system import WALL
 from hpcchain.sector.search.list_place import ROUND
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def place_in_frame(system: System, turns: np.ndarray, position: np.ndarray, now:
     """Return places, (n, 3), in the frame that moves by so many periods a tick, at a time (ticks, remainder)."""
     if not turns.any():
         return position
-    periodic = system.box.boundary == PERIODIC
+    periodic = system.box.periodic
     moved = turns * np.where(periodic, now[0] % ROUND, now[0])
     moved -= np.where(periodic, np.floor(moved), 0.0)
     return position - system.box.size * (moved + turns * (now[1] / system.physics.tick))

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.model.composition import in_blocks, running_sum
-from hpcchain.model.system import PERIODIC
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
-    from hpcchain.model.system import Box
     from hpcchain.steps.contacts.walls import Walls
+    from hpcchain.steps.potentials.lists import Images
     from hpcchain.steps.rigid.molecules import Bonded, Rigid, RigidMolecules
 
 ROW = 10
@@ -107,7 +106,7 @@ class Geometry:
     pool : Pool
     pairs : (n, 2) int64 array
         Global numbers, the lower first; a bead and a wall: the bead, then the wall's code (`walls`).
-    box : Box
+    images : Images
     walls : Walls
     radius : (m,) float64 array
         Of the beads [length].
@@ -125,8 +124,8 @@ class Geometry:
         Velocities of walls along themselves [length / time].
     """
 
-    def __init__(self, pool: Pool, pairs: np.ndarray, box: Box, walls: Walls, radius: np.ndarray) -> None:
-        self.pairs, self.walls = pairs, walls
+    def __init__(self, pool: Pool, pairs: np.ndarray, images: Images, walls: Walls, radius: np.ndarray) -> None:
+        self.pairs, self.images, self.walls = pairs, images, walls
         self.wall = pairs[:, 1] < 0
         row = np.where(self.wall, -1 - pairs[:, 1], 0)
         self.moving = np.where(self.wall, walls.velocity[row], 0.0)
@@ -134,9 +133,6 @@ class Geometry:
         self.one = np.searchsorted(pool.ids, pairs[:, 0])
         self.other = np.where(self.wall, self.one, np.searchsorted(pool.ids, np.maximum(pairs[:, 1], 0)))
         self.contact = radius[self.one] + np.where(self.wall, 0.0, radius[self.other])
-        periodic = box.boundary == PERIODIC
-        self.size = np.where(periodic, box.size, 0.0)
-        self.inverse = np.where(periodic, 1.0 / box.size, 0.0)
 
     def at(self, position: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
         """Return gaps (n,) and unit normals (n, 3), from the other bead or wall to the first.
@@ -159,8 +155,7 @@ class Geometry:
 
     def _apart(self, position: np.ndarray) -> np.ndarray:
         """Return (n, 3) from the nearest image of the other bead to the first."""
-        apart = position[self.one] - position[self.other]
-        return apart - self.size * np.rint(apart * self.inverse)
+        return self.images.nearest(position[self.one] - position[self.other])
 
     def rates(self, velocity: np.ndarray, normal: np.ndarray) -> np.ndarray:
         """Return (n,) at which gaps grow [length / time]."""

@@ -10,13 +10,13 @@ NEAR = 1.2
 
 
 @kernel
-def gap(position, i, j, contact, size, inverse):
+def gap(position, i, j, contact, images):
     """Return the distance of the nearest images of two beads beyond their contact distance, times their sum."""
-    return apart(position, i, j, size, inverse)[3] - contact * contact
+    return apart(position, i, j, images)[3] - contact * contact
 
 
 @kernel
-def find_pairs(before, after, lists, row, radius, through, box, close, pairs):
+def find_pairs(before, after, lists, row, radius, through, images, close, pairs):
     """Write the pairs that touch before a step or overlap after it; return how many there are, of which some may fit.
 
     Parameters
@@ -31,15 +31,13 @@ def find_pairs(before, after, lists, row, radius, through, box, close, pairs):
         0 for beads without a hard core [length].
     through : (n,) int64 array
         The number of a molecule whose beads pass through each other, else -1.
-    box : ((3,) float64 array, (3,) float64 array)
-        Lengths of the box and their inverse, 0 along axes that are not periodic.
+    images : Images
     close : float
         Gap, relative to the contact distance, below which beads touch.
     pairs : (k, 2) int64 array
         Local beads, the lower first.
     """
     own, neighbour, count = lists.own, lists.neighbour, lists.lengths
-    size, inverse = box
     found = 0
     for r in range(len(own)):
         i = own[r]
@@ -50,10 +48,10 @@ def find_pairs(before, after, lists, row, radius, through, box, close, pairs):
             if radius[j] == 0.0 or (j < i and row[j] >= 0) or (through[i] >= 0 and through[i] == through[j]):
                 continue
             contact = radius[i] + radius[j]
-            later = gap(after, i, j, contact, size, inverse)
+            later = gap(after, i, j, contact, images)
             if later > (NEAR - 1.0) * contact * contact:
                 continue
-            if later > 0.0 and gap(before, i, j, contact, size, inverse) > 2.0 * close * contact * contact:
+            if later > 0.0 and gap(before, i, j, contact, images) > 2.0 * close * contact * contact:
                 continue
             if found < len(pairs):
                 pairs[found, 0], pairs[found, 1] = min(i, int(j)), max(i, int(j))

@@ -42,7 +42,7 @@ class ContactFinder:
     def __init__(self, constants: Constants, settings: SteppedPhysics, comm: Any, walls: Walls, clock: Clock) -> None:
         self.constants, self.composition = constants, constants.composition
         self.comm, self.walls, self.clock = comm, walls, clock
-        self.metric = Metric(constants.composition, constants, settings) if settings.energy == "H2" else None
+        self.metric = Metric(constants, settings) if settings.energy == "H2" else None
         self.capacity = 64
 
     def set_beads(self, ids: np.ndarray, own: np.ndarray, interactions: Interactions) -> None:

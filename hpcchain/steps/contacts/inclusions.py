@@ -128,7 +128,7 @@ class ContactSolver:
     ----------
     finder : ContactFinder
     beads : LocalBeads
-        Its box, ranks, clock and rigid molecules are used.
+        Its images, ranks, clock and rigid molecules are used.
     physics : Physics
 
     Attributes
@@ -138,7 +138,8 @@ class ContactSolver:
     """
 
     def __init__(self, finder: ContactFinder, beads: LocalBeads, physics: Physics) -> None:
-        self.box, self.composition, self.rigid, self.clock = beads.box, beads.composition, beads.rigid, beads.clock
+        self.composition, self.rigid, self.clock = beads.composition, beads.rigid, beads.clock
+        self.images = beads.interactions.images
         self.sharing = Sharing(beads.composition, beads.comm)
         self.walls, self.mass, self.radius = finder.walls, finder.constants.mass, finder.constants.core_radius
         self.h, self.solver = physics.steps.step, physics.steps.solver
@@ -146,7 +147,7 @@ class ContactSolver:
 
     def geometry(self, pool: Pool, pairs: np.ndarray) -> Geometry:
         """Return the Geometry of contacts (n, 2) of a pool."""
-        return Geometry(pool, pairs, self.box, self.walls, self.radius[self.composition.prototype_of(pool.ids)])
+        return Geometry(pool, pairs, self.images, self.walls, self.radius[self.composition.prototype_of(pool.ids)])
 
     def clusters(self, pool: Pool, geometry: Geometry, yields: np.ndarray | None = None, linked: bool = False) -> list:
         """Return lists of contacts that hang together, by potentials too where they are `linked`, in order.

@@ -30,8 +30,7 @@ from hpcchain.steps.contacts.clusters import dot
 from hpcchain.steps.contacts.finding import CLOSE
 from hpcchain.steps.friction import friction_kernels as kernels
 from hpcchain.steps.friction import sweep_kernels
-from hpcchain.steps.friction.cone_newton import cone_newton
-from hpcchain.steps.friction.regions import solve_regions
+from hpcchain.steps.friction.regions import solve_regions, solve_together
 
 if TYPE_CHECKING:
     from hpcchain.steps.friction.contact_dynamics import FrictionalContacts
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 FIRST_SWEEPS, MOST_SWEEPS, NEWTON_TURNS, DENSE = 40, 20_000, 4, 120
 """Sweeps before Newton's method; sweeps at most without it; how often both take turns, with five times as many sweeps
 each; contacts of a cluster up to which Newton's method is tried on it as a whole."""
-REGIONS_FROM, REGION_TURNS, REGION_SWEEPS = 2, 10, 100
+REGIONS_FROM, REGION_TURNS, REGION_SWEEPS = 3, 10, 100
 """Turn from which on regions of larger clusters are solved; how often at most in a turn, and sweeps after each."""
 NO_APPROACH = 1e-9
 """Approach in a step, relative to the contact distance, that does not count as one."""
@@ -150,23 +149,18 @@ class ClusterSolver:
         self.contacts.offset[:] = offset
         self._begin(start)
         chosen, left = left, left.copy()
-        unit = self._units(velocity, spin)
-        if newton and self.settings.near:
-            for q in np.flatnonzero(left):
-                left[q] = not self._newton(int(q), velocity, spin, unit[q])
-        bodies = self._pushed(velocity, spin)
-        most = FIRST_SWEEPS if newton else MOST_SWEEPS
-        self._sweep(bodies, left, unit, most)
-        for turn in range(NEWTON_TURNS if newton else 0):
+        unit, free = self._units(velocity, spin), self.bodies.gathered(velocity, spin)
+        rates = self.pool.rates(velocity, spin) + offset
+        for turn in range(1 + NEWTON_TURNS if newton else 1):
             if not left.any():
                 break
-            for q in np.flatnonzero(left):
-                left[q] = not self._newton(int(q), velocity, spin, unit[q])
+            if newton and (turn > 0 or self.settings.near):
+                for q in np.flatnonzero(left):
+                    left[q] = not self._newton(int(q), rates, unit[q])
             if turn >= REGIONS_FROM:
-                self._sweep_regions(velocity, spin, left, unit)
-            bodies, most = self._pushed(velocity, spin), FIRST_SWEEPS * 5 ** (turn + 1)
-            self._sweep(bodies, left, unit, most)
-        bodies = self._pushed(velocity, spin)
+                self._sweep_regions(free, left, unit)
+            self._sweep(self._pushed(free), left, unit, FIRST_SWEEPS * 5**turn if newton else MOST_SWEEPS)
+        bodies = self._pushed(free)
         self.bodies.scatter(bodies, velocity, spin, ~chosen[self.pool.cluster])
         return bodies.velocity, bodies.spin, not left.any()
 
@@ -188,9 +182,9 @@ class ClusterSolver:
         if self.settings.coefficients.rubs:
             self.contacts.impulse[:] += within(start - along[:, None] * self.pool.normal, self.pool.friction * pushes)
 
-    def _pushed(self, velocity: np.ndarray, spin: np.ndarray) -> ContactBodies:
-        """Return the ContactBodies with these velocities and spins and what impulses add to them."""
-        bodies = self.bodies.gathered(velocity, spin)
+    def _pushed(self, free: ContactBodies) -> ContactBodies:
+        """Return the bodies that are `free` of impulses with what these add to velocities and spins."""
+        bodies = free._replace(velocity=free.velocity.copy(), spin=free.spin.copy())
         kernels.apply_all(bodies, self.contacts)
         return bodies
 
@@ -204,8 +198,8 @@ class ClusterSolver:
         np.maximum.at(fastest, self.pool.of, speed[self.geometry.one] + mates)
         return self.settings.aim * np.maximum(fastest, np.finfo(float).tiny)
 
-    def _sweep_regions(self, velocity: np.ndarray, spin: np.ndarray, left: np.ndarray, unit: np.ndarray) -> None:
-        """Solve larger clusters that are left by Newton's method where they fail, and by sweeps; see `solved`."""
+    def _sweep_regions(self, free: ContactBodies, left: np.ndarray, unit: np.ndarray) -> None:
+        """Solve larger clusters that are left, by Newton's method where they fail, and by sweeps; see `_pushed`."""
         geometry = self.geometry
         sides = np.column_stack([geometry.one, geometry.other])
         kept = ~self.bodies.fixed[sides] & np.column_stack([np.ones(len(sides), dtype=bool), ~geometry.wall])
@@ -215,31 +209,21 @@ class ClusterSolver:
         for _ in range(REGION_TURNS):
             if not larger.any():
                 break
-            bodies = self._pushed(velocity, spin)
+            bodies = self._pushed(free)
             for q in np.flatnonzero(larger):
                 low, high = int(self.starts[q]), int(self.starts[q + 1])
-                left[q] = larger[q] = not solve_regions(
-                    bodies, still, self.contacts, low, high, mates, self.pool.frames, unit[q]
-                )
+                left[q] = larger[q] = not solve_regions(bodies, still, self.contacts, low, high, mates, unit[q])
             left &= ~larger
-            self._sweep(self._pushed(velocity, spin), larger, unit, REGION_SWEEPS)
+            self._sweep(self._pushed(free), larger, unit, REGION_SWEEPS)
             left |= larger
 
-    def _newton(self, q: int, velocity: np.ndarray, spin: np.ndarray, unit: float) -> bool:
-        """Solve cluster q by Newton's method, if it is small enough; return whether it is solved; see `solved`."""
+    def _newton(self, q: int, rates: np.ndarray, unit: float) -> bool:
+        """Solve a small enough cluster by Newton's method, of rates (n, 3) without impulses; return whether it is."""
         low, high = self.starts[q : q + 2]
-        k = int(high - low)
-        if k > DENSE:
+        if high - low > DENSE:
             return False
-        matrix = np.empty((3 * k, 3 * k))
-        kernels.fill_matrix(self.bodies.still(), self.contacts, low, self.pool.frames[low:high], matrix)
-        rates = self.pool.rates(velocity, spin)
-        frames = self.pool.frames[low:high]
-        offset = np.einsum("kab,kb->ka", frames, rates[low:high] + self.contacts.offset[low:high])
-        start = np.einsum("kab,kb->ka", frames, self.contacts.impulse[low:high])
-        found, good = cone_newton(matrix, offset, start, self.pool.friction[low:high], 0.5 * unit)
-        found[:, 0] = np.maximum(found[:, 0], 0.0)
-        self.contacts.impulse[low:high] = np.einsum("kab,ka->kb", frames, found)
+        mine, still = slice(low, high), self.bodies.still()
+        self.contacts.impulse[mine], good = solve_together(still, self.contacts, low, rates[mine], False, 0.5 * unit)
         return good
 
 

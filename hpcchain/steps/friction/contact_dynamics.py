@@ -90,6 +90,8 @@ class After:
 
     Attributes
     ----------
+    extra : (m, e) float64 array
+        Those of the beginning, with the impulses of the last round.
     bend, spin : (m, 3) float64 arrays
         See `Outcome`; of beads without contacts 0, and what spins are.
     struck : (m, columns) float64 array
@@ -99,14 +101,16 @@ class After:
     """
 
     def __init__(self, extra: np.ndarray, columns: int) -> None:
+        self.extra = extra.copy()
         self.bend, self.spin = np.zeros((len(extra), 3)), extra[:, L.SPIN : L.SPIN + 3].copy()
         self.struck = np.zeros((len(extra), columns))
         self.met = np.zeros(len(extra), dtype=bool)
 
-    def put(self, extra: np.ndarray) -> None:
-        """Set spins after the step; beads without contacts keep no impulses for the next one."""
-        extra[:, L.SPIN : L.SPIN + 3] = self.spin
-        extra[~self.met, L.INSIDE :] = 0.0
+    def table(self) -> np.ndarray:
+        """Return the rows of `State.extra` after the step; beads without contacts keep no impulses for the next one."""
+        self.extra[:, L.SPIN : L.SPIN + 3] = self.spin
+        self.extra[~self.met, L.INSIDE :] = 0.0
+        return self.extra
 
 
 class FrictionalContacts(ContactSolver):
@@ -206,30 +210,22 @@ class ContactDynamics(WithContacts):
         self.beads.project()
         self.beads.move()
 
-    def move(self) -> None:
-        """Move all beads, contacts solved, and bring lists or ghosts up to date; collective."""
-        for one in self._solve_step():
+    def _end(self, done: list) -> None:
+        for one in done:
             along = dot(one.impulse, one.normal)
             across = one.impulse - along[:, None] * one.normal
             self.tally.count(one, along, self.clock.span[0], across)
         self.beads.wrap()
-        self.beads.list_after_contacts(NONE)
+        self.beads.bring_up_to_date()
 
     def finish(self) -> None:
         """Put velocities onto the bonds."""
         self.beads.project()
 
-    def _solve_step(self) -> list:
-        """Move all beads, contacts solved, and return the Outcomes of contacts; collective."""
-        done = None
-        while done is None:
-            before, velocity = self.begin()
-            done = self._solve_in_lists(before, velocity, self.beads.own.extra.copy())
-        return done
-
-    def _solve_in_lists(self, before: np.ndarray, velocity: np.ndarray, extra: np.ndarray) -> list | None:
-        """Do what `_solve_step` does with today's lists; None when they were too short, and are wider now."""
-        # `extra` is what own beads have besides at the step's beginning.
+    def _solved(self, before: np.ndarray, velocity: np.ndarray) -> list | None:
+        self.predict()
+        if self.beads.have_moved_far():
+            return None
         pairs, done, settled = NONE, [], True
         contacts, wanted = self.contacts, self.contacts.tolerance
         after = After(self.beads.own.extra, contacts.columns)
@@ -237,13 +233,11 @@ class ContactDynamics(WithContacts):
         for turn in range(MOST_ROUNDS):
             contacts.near = turn > LATE
             pairs, more, most, far = self.met(before, pairs)
-            kept, self.beads.own.extra = self.beads.own.extra, extra
-            if self.lists_are_too_short(far, before, velocity):
+            if self.beads.skin.is_left(far):
                 return None
-            self.beads.own.extra = kept
             if more == 0.0:
                 if settled and (contacts.aim == wanted or most == 0.0):
-                    after.put(self.beads.own.extra)
+                    self.beads.own.extra = after.table()
                     return done
                 contacts.aim = wanted
             done = self._solve_contacts(before, velocity, pairs, after)
@@ -257,8 +251,7 @@ class ContactDynamics(WithContacts):
         `before`, `velocity` and `pairs` are as `ContactFinder.curved` takes them. `after` is as the last round has left
         it, and brought up to date.
         """
-        beads, own = self.beads, self.beads.own
-        extra = np.column_stack([own.extra, after.struck, after.bend])
+        beads, extra = self.beads, np.column_stack([after.extra, after.struck, after.bend])
         pool = beads.pool(before[beads.local], velocity, extra)
         done, rows = self.contacts.sharing.share(pool, pairs).solved(self.contacts.outcome, Outcome.table)
         for ids, row in rows:
@@ -267,7 +260,7 @@ class ContactDynamics(WithContacts):
             mine = np.isin(ids, beads.ids)
             at = np.searchsorted(beads.ids, ids[mine])
             after.bend[at], after.spin[at], after.met[at] = bend[mine], spin[mine], True
-            own.extra[at, L.INSIDE :], after.struck[at] = kept[mine], struck[mine]
+            after.extra[at, L.INSIDE :], after.struck[at] = kept[mine], struck[mine]
         return done
 
     def _has_settled(self, done: list) -> bool:

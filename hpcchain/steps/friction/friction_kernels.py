@@ -65,6 +65,8 @@ class ContactSet(NamedTuple):
     one, other : (k,) int64 arrays
         Beads; -1 for a wall.
     normal, impulse, offset : (k, 3) float64 arrays
+    frames : (k, 3, 3) float64 array
+        Normals and two vectors across.
     stiff, slip : (k,) float64 arrays
         What an impulse along n adds to u_n, and one across it to u_t at most.
     arm, turn : (k, 2) float64 arrays
@@ -82,6 +84,7 @@ class ContactSet(NamedTuple):
     normal: np.ndarray
     impulse: np.ndarray
     offset: np.ndarray
+    frames: np.ndarray
     stiff: np.ndarray
     slip: np.ndarray
     arm: np.ndarray
@@ -261,16 +264,17 @@ def rates(bodies, contacts, found):
 
 
 @kernel
-def fill_matrix(bodies, contacts, low, frames, matrix):
-    """Fill what unit impulses of contacts low ... along axes of their frames (k, 3, 3) add to rates along those.
+def fill_matrix(bodies, contacts, low, matrix):
+    """Fill what unit impulses of contacts low ... along axes of their frames add to rates along those.
 
     `bodies` has velocities and spins of 0, which are 0 again in the end; `matrix` is (3 k, 3 k).
     """
-    velocity, spin, first = bodies.velocity, bodies.spin, bodies.first
-    for c in range(len(frames)):
+    velocity, spin, first, frames = bodies.velocity, bodies.spin, bodies.first, contacts.frames[low:]
+    count = len(matrix) // 3
+    for c in range(count):
         for d in range(3):
             act(bodies, contacts, low + c, frames[c, d, 0], frames[c, d, 1], frames[c, d, 2])
-            for e in range(len(frames)):
+            for e in range(count):
                 x, y, z = rate(bodies, contacts, low + e)
                 for f in range(3):
                     matrix[3 * e + f, 3 * c + d] = frames[e, f, 0] * x + frames[e, f, 1] * y + frames[e, f, 2] * z
@@ -278,10 +282,10 @@ def fill_matrix(bodies, contacts, low, frames, matrix):
                 bead = contacts.one[low + c] if side == 0 else contacts.other[low + c]
                 if bead < 0:
                     continue
-                begin, count = (bead, 1) if bodies.row_block[bead] < 0 else (first[bead], bodies.size[bead])
+                begin, beads = (bead, 1) if bodies.row_block[bead] < 0 else (first[bead], bodies.size[bead])
                 if bodies.whole[bead] >= 0:
                     bead = begin = first[bead]
-                for k in range(count):
+                for k in range(beads):
                     for f in range(3):
                         velocity[begin + k, f] = 0.0
                 for f in range(3):

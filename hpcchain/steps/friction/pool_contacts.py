@@ -134,8 +134,6 @@ class PoolContacts:
     geometry, bodies, contacts : Geometry, PoolBodies, ContactSet
     gap, normal, leaving : (n,), (n, 3), (n, 3) float64 arrays
         At the step's beginning; velocities of walls.
-    frames : (n, 3, 3) float64 array
-        Of each contact: its normal and two vectors across.
     cluster, rows, row_starts : (m,), (m,), (q + 1,) int64 arrays
         Which cluster each bead is of, -1: none; beads in the order of clusters; where those of a cluster begin.
     """
@@ -170,7 +168,7 @@ class PoolContacts:
         arm = np.where(there, bodies.radius[beads], 0.0)
         turns = there & ~bodies.fixed[beads] & (bodies.whole[beads] < 0) & self.coefficients.rubs
         turn = np.where(turns, arm / bodies.moment[beads], 0.0)
-        k = len(one)
+        k, (across, last) = len(one), frames_of(self.normal)
         stiff, slip = np.ones(k), np.ones(k)
         known = self.coefficients
         self.restitution, self.friction = (known.of(one, self.pairs) for one in (known.restitution, known.friction))
@@ -181,6 +179,7 @@ class PoolContacts:
             self.normal,
             np.zeros((k, 3)),
             np.zeros((k, 3)),
+            np.stack([self.normal, across, last], axis=1),
             stiff,
             slip,
             arm,
@@ -190,8 +189,6 @@ class PoolContacts:
             plain[one] & (wall | plain[geometry.other]),
         )
         kernels.own_response(bodies.still(), self.contacts, own)
-        across, last = frames_of(self.normal)
-        self.frames = np.stack([self.normal, across, last], axis=1)
         stiff[:] = along(own, self.normal, self.normal)
         slip[:] = greatest(along(own, across, across), along(own, across, last), along(own, last, last))
         turned = arm[:, 0] * turn[:, 0] + arm[:, 1] * turn[:, 1]

@@ -64,13 +64,27 @@ class Neighbours:
         return np.sort(np.array(chosen))
 
 
+def solve_together(
+    still: ContactBodies, contacts: ContactSet, low: int, rates: np.ndarray, pushed: bool, unit: float
+) -> tuple[np.ndarray, bool]:
+    """Return the impulses (k, 3) of contacts low ... by Newton's method, others held, and whether these solve them.
+
+    `rates` (k, 3) are theirs with offsets, and where they are `pushed` with their impulses; the rest as `solve_region`.
+    """
+    k = len(rates)
+    frames, start = contacts.frames[low : low + k], contacts.impulse[low : low + k]
+    matrix = np.empty((3 * k, 3 * k))
+    kernels.fill_matrix(still, contacts, low, matrix)
+    start, offset = (np.einsum("kab,kb->ka", frames, one) for one in (start, rates))
+    if pushed:
+        offset = offset - (matrix @ start.ravel()).reshape(k, 3)
+    found, good = cone_newton(matrix, offset, start, contacts.friction[low : low + k], unit)
+    found[:, 0] = np.maximum(found[:, 0], 0.0)
+    return np.einsum("kab,ka->kb", frames, found), good
+
+
 def solve_region(
-    bodies: ContactBodies,
-    still: ContactBodies,
-    contacts: ContactSet,
-    rows: np.ndarray,
-    frames: np.ndarray,
-    unit: float,
+    bodies: ContactBodies, still: ContactBodies, contacts: ContactSet, rows: np.ndarray, unit: float
 ) -> None:
     """Solve some contacts with all others as they are; bodies and impulses are then those with what was found.
 
@@ -82,22 +96,13 @@ def solve_region(
         `bodies` with velocities and spins of 0, which they are again in the end.
     rows : (k,) int64 array
         Which contacts.
-    frames : (n, 3, 3) float64 array
-        Normals and two vectors across, of all contacts.
     unit : float
         Residual [length / time].
     """
-    part, frame, k = ContactSet(*(np.ascontiguousarray(one[rows]) for one in contacts)), frames[rows], len(rows)
-    before = part.impulse.copy()
-    matrix, rates = np.empty((3 * k, 3 * k)), np.empty((k, 3))
-    kernels.fill_matrix(still, part, 0, frame, matrix)
+    part, rates = ContactSet(*(np.ascontiguousarray(one[rows]) for one in contacts)), np.empty((len(rows), 3))
     kernels.rates(bodies, part, rates)
-    start, now = (np.einsum("kab,kb->ka", frame, one) for one in (before, rates + part.offset))
-    found, _ = cone_newton(matrix, now - (matrix @ start.ravel()).reshape(k, 3), start, part.friction, SHARE * unit)
-    found[:, 0] = np.maximum(found[:, 0], 0.0)
-    after = np.einsum("kab,ka->kb", frame, found)
-    contacts.impulse[rows] = after
-    part.impulse[:] = after - before
+    after, _ = solve_together(still, part, 0, rates + part.offset, True, SHARE * unit)
+    contacts.impulse[rows], part.impulse[:] = after, after - part.impulse
     kernels.apply_all(bodies, part)
 
 
@@ -108,14 +113,13 @@ def solve_regions(
     low: int,
     high: int,
     mates: np.ndarray,
-    frames: np.ndarray,
     unit: float,
 ) -> bool:
     """Solve regions around those of contacts low ... high - 1 that fail, the worst first, where these are few.
 
     Parameters
     ----------
-    bodies, still, contacts, frames, unit :
+    bodies, still, contacts, unit :
         See `solve_region`.
     low, high : int
     mates : (n, 2) int64 array
@@ -137,6 +141,6 @@ def solve_regions(
         if not tried[seed]:
             near = neighbours.region(seed, MOST_CONTACTS)
             tried[near] = True
-            solve_region(bodies, still, contacts, low + near, frames, unit)
+            solve_region(bodies, still, contacts, low + near, unit)
             count += 1
     return bool(kernels.residual(bodies, contacts, low, high) <= unit)

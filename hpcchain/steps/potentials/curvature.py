@@ -29,9 +29,8 @@ from hpcchain.steps.potentials.forces import (
 )
 
 if TYPE_CHECKING:
-    from hpcchain.model.composition import Composition
     from hpcchain.model.physics.constants import SteppedPhysics
-    from hpcchain.steps.contacts.clusters import Geometry, Pool, Responses
+    from hpcchain.steps.contacts.clusters import Pool, Responses
     from hpcchain.steps.potentials.constants import Constants
     from hpcchain.steps.potentials.interactions import Interactions
 
@@ -83,14 +82,13 @@ class Metric:
 
     Parameters
     ----------
-    composition : Composition
     constants : Constants
     settings : SteppedPhysics
         `Physics.steps`.
     """
 
-    def __init__(self, composition: Composition, constants: Constants, settings: SteppedPhysics) -> None:
-        self.composition, self.constants = composition, constants
+    def __init__(self, constants: Constants, settings: SteppedPhysics) -> None:
+        self.composition, self.constants = constants.composition, constants
         h = settings.step
         self.factor = h * h / 6.0 if settings.base == "verlet" else -h * h / 12.0
 
@@ -135,12 +133,11 @@ class Metric:
 
     def _near(self, position: np.ndarray, rows: np.ndarray) -> tuple:
         """Return rows of own beads, local beads i and j, separations (n, 3) and squares of the pairs that interact."""
-        lists = self.lists
-        listed = np.arange(lists.neighbour.shape[1]) < lists.count[rows, None]
-        row, j = np.repeat(rows, lists.count[rows]), lists.neighbour[rows][listed].astype(np.int64)
-        i = lists.own[row]
-        d = position[i] - position[j]
-        d = d - lists.size * np.rint(d * lists.inverse)
+        pairs = self.lists.pairs
+        listed = np.arange(pairs.neighbour.shape[1]) < pairs.lengths[rows, None]
+        row, j = np.repeat(rows, pairs.lengths[rows]), pairs.neighbour[rows][listed].astype(np.int64)
+        i = pairs.own[row]
+        d = self.lists.images.nearest(position[i] - position[j])
         r2 = dot(d, d)
         acts = r2 < self._of_pairs(i, j)[:, CUTOFF2]
         return row[acts], i[acts], j[acts], d[acts], r2[acts]
@@ -165,7 +162,7 @@ class Metric:
         change = np.zeros((len(cluster), len(rows), 3))
         for k, part in enumerate(parts):
             change[k, number[responses.bead[part]]] = responses.change[part]
-        bent = self._bent(pool, rows, number, change, geometry)
+        bent = self._bent(pool, rows, number, change)
         matrix = responses.matrix(cluster) + self.factor * np.einsum("kmc,lmc->kl", change, bent)
         rates = geometry.rates(pool.velocity, responses.normal)[cluster]
         rates = rates + self.factor * np.einsum("kmc,mc->k", change, pool.extra[rows, :3])
@@ -176,9 +173,7 @@ class Metric:
             )
         return matrix, rates
 
-    def _bent(
-        self, pool: Pool, rows: np.ndarray, number: np.ndarray, change: np.ndarray, geometry: Geometry
-    ) -> np.ndarray:
+    def _bent(self, pool: Pool, rows: np.ndarray, number: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Return V'' change (k, m, 3) of changes of the beads `rows` of a pool, whose numbers (-1: none) are given."""
         prototype, own = self.composition.prototype_of(pool.ids), pool.extra[rows]
         first, step, which = self.constants.partners(prototype[rows])
@@ -187,7 +182,7 @@ class Metric:
         other = number[rows[one] + step]
         bond[one[other >= 0], other[other >= 0]] = which[other >= 0]
         d = pool.position[rows, None] - pool.position[rows]
-        d = np.where((bond == UNBONDED)[:, :, None], d - geometry.size * np.rint(d * geometry.inverse), d)
+        d = np.where((bond == UNBONDED)[:, :, None], self.lists.images.nearest(d), d)
         r2 = d[:, :, 0] * d[:, :, 0] + d[:, :, 1] * d[:, :, 1] + d[:, :, 2] * d[:, :, 2]
         table = self.constants.pairs[np.ix_(self.constants.kind[prototype[rows]], self.constants.kind[prototype[rows]])]
         bonded, pair = bond >= 0, (bond == UNBONDED) & (r2 < table[:, :, CUTOFF2]) & ~np.eye(len(rows), dtype=bool)

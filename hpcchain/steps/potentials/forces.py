@@ -28,8 +28,10 @@ class Pairs(NamedTuple):
 
     Attributes
     ----------
-    own, neighbour, lengths :
-        See `lists.fill_lists`; `lengths` is its `count`.
+    own : (m,) int64 array
+        Which local beads are own.
+    neighbour, lengths : (m, k) uint32, (m,) int64 arrays
+        Beads that each of them may interact with, in ascending order, and how many they are (`lists.fill_lists`).
     table : (t, t, 4) float64 array
     """
 
@@ -96,12 +98,12 @@ def gather(position, kind, mine, neighbours, n, table, work):
 
 
 @kernel
-def forces_of_list(xi, yi, zi, n, size, inverse, work):
+def forces_of_list(xi, yi, zi, n, images, work):
     """Put the forces of the pairs of a bead at (xi, yi, zi) where the other beads' positions were."""
     x, y, z = work.x, work.y, work.z
     eps24, sigma2, cutoff2 = work.eps24, work.sigma2, work.cutoff2
-    lx, ly, lz = size[0], size[1], size[2]
-    ix, iy, iz = inverse[0], inverse[1], inverse[2]
+    lx, ly, lz = images.size[0], images.size[1], images.size[2]
+    ix, iy, iz = images.inverse[0], images.inverse[1], images.inverse[2]
     for k in range(n):
         dx, dy, dz = nearest(xi - x[k], lx, ix), nearest(yi - y[k], ly, iy), nearest(zi - z[k], lz, iz)
         r2 = dx * dx + dy * dy + dz * dz
@@ -114,7 +116,7 @@ def forces_of_list(xi, yi, zi, n, size, inverse, work):
 
 
 @kernel
-def pair_forces(position, kind, pairs, box, work, force):
+def pair_forces(position, kind, pairs, images, work, force):
     """Write the forces of pairs on own beads, summed in the order of the other beads' global numbers.
 
     Parameters
@@ -122,20 +124,18 @@ def pair_forces(position, kind, pairs, box, work, force):
     position, kind : (n, 3) float64, (n,) int32 arrays
         Of local beads [length].
     pairs : Pairs
-    box : ((3,) float64 array, (3,) float64 array)
-        `size` and `inverse` of `lists.fill_lists`.
+    images : Images
     work : PairWork
     force : (m, 3) float64 array
         [mass length / time^2].
     """
     x, y, z = work.x, work.y, work.z
     own, neighbour, count, table = pairs.own, pairs.neighbour, pairs.lengths, pairs.table
-    size, inverse = box
     for r in range(len(own)):
         i = own[r]
         n = count[r]
         gather(position, kind, kind[i], neighbour[r], n, table, work)
-        forces_of_list(position[i, 0], position[i, 1], position[i, 2], n, size, inverse, work)
+        forces_of_list(position[i, 0], position[i, 1], position[i, 2], n, images, work)
         fx, fy, fz = 0.0, 0.0, 0.0
         for k in range(n):
             fx += x[k]
@@ -153,16 +153,15 @@ def lennard_jones(r2, eps24, sigma2):
 
 
 @kernel
-def pair_energies(position, kind, pairs, box, energy, virial):
+def pair_energies(position, kind, pairs, images, energy, virial):
     """Write half the energies, and half of separation times force, of each own bead's pairs; see `pair_forces`."""
     own, neighbour, count, table = pairs.own, pairs.neighbour, pairs.lengths, pairs.table
-    size, inverse = box
     for r in range(len(own)):
         i = own[r]
         u, w = 0.0, 0.0
         for k in range(count[r]):
             j = neighbour[r, k]
-            _, _, _, r2 = apart(position, i, j, size, inverse)
+            _, _, _, r2 = apart(position, i, j, images)
             if r2 < table[kind[i], kind[j], CUTOFF2]:
                 f, e = lennard_jones(r2, table[kind[i], kind[j], EPS24], table[kind[i], kind[j], SIGMA2])
                 u += 0.5 * (e - table[kind[i], kind[j], SHIFT])

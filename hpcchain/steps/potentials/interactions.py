@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.model.composition import centres_of, running_sum
-from hpcchain.model.system import PERIODIC
 from hpcchain.steps.potentials import forces, lists
 
 if TYPE_CHECKING:
@@ -32,16 +31,10 @@ class Interactions:
 
     def __init__(self, box: Box, constants: Constants, laws: list) -> None:
         self.box, self.constants, self.laws = box, constants, laws
-        periodic = box.boundary == PERIODIC
-        self.size = np.where(periodic, box.size, 0.0)
-        self.inverse = np.where(periodic, 1.0 / box.size, 0.0)
-        self.capacity = FIRST_CAPACITY
-        self.images = self.size, self.inverse
+        self.capacity, self.images = FIRST_CAPACITY, lists.images_of(box)
         self.field_acts = bool(np.any(constants.field[:4]))
 
-    def set_beads(
-        self, ids: np.ndarray, own: np.ndarray, position: np.ndarray, list_radius: float, cells: np.ndarray
-    ) -> None:
+    def set_beads(self, ids: np.ndarray, own: np.ndarray, position: np.ndarray, list_radius: float) -> None:
         """Take local beads, and list the neighbours of own ones.
 
         Parameters
@@ -54,8 +47,6 @@ class Interactions:
             [length].
         list_radius : float
             How far lists look [length].
-        cells : (3,) int64 array
-            See `lists.shape_for`.
         """
         constants = self.constants
         self.own = own
@@ -69,16 +60,15 @@ class Interactions:
         partner = np.searchsorted(ids, np.repeat(ids[own], np.diff(first)) + offset)
         self.bonds = forces.Bonds(first, partner, which, constants.bonds)
         self.force, self.unread = np.zeros((len(own), 3)), (np.zeros(len(own)), np.zeros(len(own)))
-        self.count = np.zeros(len(own), dtype=np.int64)
-        self.neighbour = np.zeros((len(own), 0), dtype=np.uint32)
+        none, count = np.zeros((len(own), 0), dtype=np.uint32), np.zeros(len(own), dtype=np.int64)
+        self.pairs = forces.Pairs(own, none, count, constants.pairs)
         if list_radius > 0.0:
-            self._list(position, list_radius, cells)
-        self.pairs = forces.Pairs(own, self.neighbour, self.count, constants.pairs)
+            self._list(position, list_radius)
 
-    def _list(self, position: np.ndarray, list_radius: float, cells: np.ndarray) -> None:
+    def _list(self, position: np.ndarray, list_radius: float) -> None:
         """Fill the neighbour lists, with as much space as that takes."""
-        n = len(position)
-        periodic = self.box.boundary == PERIODIC
+        n, periodic = len(position), self.box.periodic
+        cells = lists.shape_for(self.box, list_radius, self.constants.composition.beads)
         part = (position - self.box.origin) / self.box.size
         part = np.where(periodic, part - np.floor(part), np.clip(part, 0.0, 1.0))  # outside: in the outermost cells
         x, y, z = np.minimum((part * cells).astype(np.int64), cells - 1).T
@@ -86,18 +76,14 @@ class Interactions:
         first = running_sum(np.bincount(code, minlength=int(np.prod(cells))))
         sequence, row = np.argsort(code, kind="stable"), np.full(n, -1, dtype=np.int64)
         row[self.own] = np.arange(len(self.own))
-        near = (list_radius**2, self.bonds.first, self.bonds.partner)
-        work = lists.list_work(n)
+        here, work = lists.Cells(first, sequence, cells, periodic), lists.list_work(n)
         while True:
-            self.neighbour = np.full((len(self.own), self.capacity), NO_BEAD)
-            made = (self.neighbour, self.count)
-            need = lists.fill_lists(
-                position, row, first, sequence, cells, periodic, self.size, self.inverse, near, made, work
-            )
+            self.pairs = self.pairs._replace(neighbour=np.full((len(self.own), self.capacity), NO_BEAD))
+            need = lists.fill_lists(position, row, here, self.images, list_radius**2, self.bonds, self.pairs, work)
             if not need:
                 break
             self.capacity = -(-need * 9 // 8 // 8) * 8
-        self.neighbour.sort(axis=1)
+        self.pairs.neighbour.sort(axis=1)
         self.work = forces.pair_work(self.constants.pairs, self.capacity)
 
     def forces(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, tuple]:
@@ -136,29 +122,20 @@ class Interactions:
                     torn = torn if torn[0] >= 0 else found
         return torn
 
-    def inner_forces(self, position: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """Return the forces (m, 3) on own beads that other beads exert."""
-        outer = np.zeros_like(self.force)
-        self._add(position, image, outer, *self.unread, inner=False)
-        return self.force - outer
+    def molecular_energies(self, position: np.ndarray, image: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Return (m, 2) energies of own beads, and virials of molecules' centres of mass; see `SteppedEngine.energies`.
 
-    def energies(self, position: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return energies and virials (m,) of own beads; those of pairs and bonds are shared by both beads.
+        Both beads of a pair or bond have half of its energy and of separation times force. Forces of outer fields have
+        no part in the virial.
 
-        The virial is the sum of separation times force: of the outer fields there is none.
+        `first` (k + 1,): where own molecules begin.
         """
         energy, virial = np.zeros(len(self.own)), np.zeros(len(self.own))
         if self.constants.pair_range > 0.0:
             forces.pair_energies(position, self.kind, self.pairs, self.images, energy, virial)
         self._add(position, image, np.zeros_like(self.force), energy, virial, whole=True)
-        return energy, virial
-
-    def molecular_energies(self, position: np.ndarray, image: np.ndarray, first: np.ndarray) -> np.ndarray:
-        """Return (m, 2) energies of own beads, and virials of molecules' centres of mass; see `SteppedEngine.energies`.
-
-        `first` (k + 1,): where own molecules begin.
-        """
-        energy, virial = self.energies(position, image)
-        own, force = position[self.own], self.inner_forces(position, image)
+        outer = np.zeros_like(self.force)
+        self._add(position, image, outer, *self.unread, inner=False)
+        own = position[self.own]
         lever = own - centres_of(first, self.weight, own)
-        return np.column_stack([energy, virial - np.sum(force * lever, axis=1)])
+        return np.column_stack([energy, virial - np.sum((self.force - outer) * lever, axis=1)])

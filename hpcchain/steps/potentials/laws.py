@@ -238,10 +238,9 @@ def pair_pass(law: Callable) -> Any:
     """Return the kernel that adds the forces, energies and virials of pairs."""
 
     @numba.njit(error_model="numpy")
-    def run(position, kind, pairs, acts, near, box, force, energy, virial):
+    def run(position, kind, pairs, acts, near, images, force, energy, virial):
         own, neighbour, count = pairs.own, pairs.neighbour, pairs.lengths
         cutoff2, shift = near
-        size, inverse = box
         for r in range(len(own)):
             i = own[r]
             fx, fy, fz, u, w = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -249,7 +248,7 @@ def pair_pass(law: Callable) -> Any:
                 j = neighbour[r, k]
                 if not acts[kind[i], kind[j]]:
                     continue
-                dx, dy, dz, r2 = apart(position, i, j, size, inverse)
+                dx, dy, dz, r2 = apart(position, i, j, images)
                 if r2 >= cutoff2:
                     continue
                 distance = math.sqrt(r2)

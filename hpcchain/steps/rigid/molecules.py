@@ -43,7 +43,6 @@ class Bonded:
         self.shape = 1.0 / mass, length**2
         floats = step_size(self.structure, npad, TRIDIAGONAL), factor_size(self.structure)
         self.work = tuple(np.zeros(size) for size in (3 * npad, 3 * npad, *floats))
-        self.rows = np.zeros(0, dtype=np.int64)
 
     def move(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, step: float, rows: np.ndarray) -> int:
         """Move the molecules with these first rows; return -1, or the index of the first that cannot be moved."""
@@ -77,7 +76,6 @@ class Rigid:
         for at, values in ((W.INVM, 1.0 / mass), *((begin + c * LANES, place[:, c]) for c in range(axes))):
             tiles[:, at : at + LANES] = np.pad(values, (0, count * LANES - self.beads)).reshape(count, LANES)
         self.work = tiles.ravel()
-        self.rows = np.zeros(0, dtype=np.int64)
 
     def move(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, step: float, rows: np.ndarray) -> int:
         """See `Bonded.move`."""
@@ -99,7 +97,7 @@ class RigidMolecules:
 
     def __init__(self, composition: Composition) -> None:
         self.composition = composition
-        self.groups: dict[int, Any] = {}
+        self.groups: dict[int, Any] = {}  # Bonded or Rigid, by class of molecules
         prototypes = composition.prototypes
         for one in range(prototypes.molecules):
             bead, bond = (slice(*first[one : one + 2]) for first in (prototypes.first_bead, prototypes.first_bond))
@@ -114,8 +112,7 @@ class RigidMolecules:
     def set_molecules(self, molecules: np.ndarray, first: np.ndarray) -> np.ndarray:
         """Take own molecules (k,), and the rows (k + 1,) at which their beads begin; return the rows of free beads."""
         classes = self.composition.class_of(molecules)
-        for one, group in self.groups.items():
-            group.rows = first[:-1][classes == one].copy()
+        self.own = self.among(classes, first)
         return np.flatnonzero(np.repeat(self.free(classes), np.diff(first)))
 
     def free(self, classes: np.ndarray) -> np.ndarray:
@@ -129,10 +126,10 @@ class RigidMolecules:
 
     def move(self, position: np.ndarray, own: np.ndarray, velocity: np.ndarray, step: float) -> tuple[int, str] | None:
         """Move molecules for a step; return None, or (first row of one that cannot be moved, why)."""
-        for group in self.groups.values():
-            m = group.move(position, own, velocity, step, group.rows)
+        for group, rows in self.own:
+            m = group.move(position, own, velocity, step, rows)
             if m >= 0:
-                return int(group.rows[m]), group.reason
+                return int(rows[m]), group.reason
         return None
 
     def project(
@@ -142,6 +139,5 @@ class RigidMolecules:
 
         Others must stay as they are: twice is not the same to the bit.
         """
-        for group in self.groups.values():
-            rows = group.rows if chosen is None else np.intersect1d(group.rows, chosen)
-            group.project(position, own, velocity, rows)
+        for group, rows in self.own:
+            group.project(position, own, velocity, rows if chosen is None else np.intersect1d(rows, chosen))

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.starts.constraints import (
     DENSE,
-    NotConverged,
     along,
     constraint_rank,
     degrees_of_freedom,
@@ -188,5 +188,5 @@ def test_ranks_and_degrees_of_freedom(seed):
 def test_bonds_that_cannot_be_met_are_reported():
     topology, position = build("tetrahedron")
     topology.bond_length[:] = [10.0, 1.0, 1.0, 1.0, 1.0, 1.0] * 2
-    with pytest.raises(NotConverged):
-        project_positions(topology, position)
+    with pytest.raises(ConfigError, match="^x.toml: the bonds of molecule 0 cannot be satisfied"):
+        project_positions(topology, position, "x.toml")

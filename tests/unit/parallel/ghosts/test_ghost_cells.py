@@ -1,17 +1,13 @@
 """Cells of ranks' parts of the box: what two extents have in common, and which molecule reaches which, against sets."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from hpcchain.model.system import OPEN, PERIODIC
+from hpcchain.model.system import OPEN, PERIODIC, Box
 from hpcchain.parallel.ghosts.ghost_cells import Balls, Cells, Extent, mark_cells, reaches, shortest
 from hpcchain.parallel.ghosts.surroundings import as_message, from_message
 
-BOX = SimpleNamespace(
-    size=np.array([7.0, 5.0, 9.0]), origin=np.array([-3.0, 2.0, 0.5]), boundary=np.array([PERIODIC, OPEN, PERIODIC])
-)
+BOX = Box(np.array([7.0, 5.0, 9.0]), np.array([-3.0, 2.0, 0.5]), np.array([PERIODIC, OPEN, PERIODIC]))
 
 
 def numbers(cells, extent):

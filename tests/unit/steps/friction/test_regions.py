@@ -30,7 +30,7 @@ def small(monkeypatch):
         solved.append(1)
 
     monkeypatch.setattr(cluster_solver, "DENSE", 16)
-    monkeypatch.setattr(cluster_solver, "REGIONS_FROM", 0)
+    monkeypatch.setattr(cluster_solver, "REGIONS_FROM", 1)
     monkeypatch.setattr(cluster_solver, "FIRST_SWEEPS", 10)
     monkeypatch.setattr(regions, "solve_region", counted)
     monkeypatch.setattr(regions, "MOST_CONTACTS", 40)
@@ -53,9 +53,9 @@ def test_a_region_is_solved_with_the_rest_held(kinds, small, monkeypatch):
     """Within it the residual is reached, outside impulses stay, and bodies have what impulses give them."""
     met, once = [], regions.solve_region
 
-    def watched(bodies, still, contacts, rows, frames, unit):
+    def watched(bodies, still, contacts, rows, unit):
         before = contacts.impulse.copy()
-        once(bodies, still, contacts, rows, frames, unit)
+        once(bodies, still, contacts, rows, unit)
         left = np.empty(len(before))
         friction_kernels.residuals(bodies, contacts, 0, len(before), left)
         others = np.delete(np.arange(len(before)), rows)
@@ -80,7 +80,7 @@ def test_there_are_no_regions_where_many_contacts_fail(monkeypatch):
         met, left = [], np.where(np.arange(10) < 10 - failing, 0.5, 2.0)
         monkeypatch.setattr(friction_kernels, "residuals", lambda *given, left=left: np.copyto(given[-1], left))
         monkeypatch.setattr(friction_kernels, "residual", lambda *given, left=left: left.max())
-        assert not regions.solve_regions((), (), contacts, 0, 10, mates, np.zeros((10, 3, 3)), 1.0)
+        assert not regions.solve_regions((), (), contacts, 0, 10, mates, 1.0)
         assert [rows.tolist() for rows in met] == [[8], [9]][:count]
 
 
@@ -107,7 +107,7 @@ def test_regions_reach_the_residual_and_win_no_energy(restitution, last, small):
 
     def watched(self, velocity, spin, offset, start, left):
         found = once(self, velocity, spin, offset, start, left)
-        bodies, unit = self._pushed(velocity, spin), self._units(velocity, spin)
+        bodies, unit = self._pushed(self.bodies.gathered(velocity, spin)), self._units(velocity, spin)
         ends = zip(self.starts, self.starts[1:], unit, left, strict=False)
         worst.extend(
             friction_kernels.residual(bodies, self.contacts, low, high) / one for low, high, one, of in ends if of
