@@ -193,6 +193,14 @@ def _meet(s, m, holder, partner, windowed, is_straggler):
         meet_alone(s, holder, partner)
     if windowed:
         sign_members(s, members, logged)
-    if refresh_members(s, members):
+    if free:
+        s.origin_time[holder] = -1.0
+        search_one(s, holder)
+        schedule_molecule(s, m)
+        if other >= 0:
+            s.origin_time[partner] = -1.0
+            search_one(s, partner)
+            schedule_molecule(s, other)
+    elif refresh_members(s, members):
         return LIST_FULL
     return refresh_rolled_back(s) if s.scalars[L.SCALAR_ROLLED_BACK] != 0 else 0
