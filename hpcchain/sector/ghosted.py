@@ -225,6 +225,7 @@ class GhostedSector:
 
     def leaving(self, skin: np.ndarray, time: float) -> np.ndarray:
         """Return the rows of molecules that may be out of their skins so long after a time between windows."""
+        # Of methods in steps all whose skins are watched: what their speeds say is no bound (`skin_violation`).
         far = self.sector.away[: len(skin)] + self.sector.top_speed[: len(skin)] * time
         return np.flatnonzero(~(far <= skin))  # what is not a number leaves
 

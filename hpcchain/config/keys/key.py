@@ -27,7 +27,7 @@ REQUIRED, FOLLOWS = Mandatory("required"), Mandatory("follows")
 ABSENT = None
 """In place of a default: the key may be left out, and then is not set."""
 
-# A run's size is bounded long before this by memory; it keeps sums of bead counts within an int64.
+# A run's size is bounded long before this by memory; it keeps ids within 32 bits, and sums of bead counts within 64.
 MOST_BEADS = 2**31
 
 
