@@ -31,7 +31,7 @@ at .1 and the same at .3; 21 is 1.06 and .96 times as fast.
 
 In a sector's `series` the coefficients of one bead lie together, (order + 1 - FIRST_TERM, 3) (`curve`): a bead that
 comes near another needs that bead's alone. Those before FIRST_TERM are position and velocity at the start, which
-`starts` has. CURVE floats a bead are space for the highest order.
+`starts` has. A molecule's have space for the highest order (`series_floats`).
 """
 
 from typing import Any
@@ -62,7 +62,7 @@ ROW = 3 * LANES
 KEPT = COEF + KMAX * ROW
 FIRST_TERM = 2
 UNIT = 4  # floats of `series` that are written at once, and that MOL_SERIES counts in
-CURVE = (3 * (KMAX + 1 - FIRST_TERM) + 7) & -8
+CURVE = AXES * (KMAX + 1 - FIRST_TERM)  # floats of a bead's coefficients of the highest order
 # In a molecule's static table, per tile: inverse masses as in INVM, then MASK and LEN2.
 TABLE_MASK = 2 * LANES
 TABLE_LEN2 = TABLE_MASK + LANES
@@ -80,6 +80,11 @@ PART_COLUMNS = PART_SERIES + AXES * (KMAX + 1 - FIRST_TERM)
 def tiles(beads: Any) -> np.ndarray:
     """Return how many tiles hold that many beads."""
     return (beads + LANES - 1) // LANES
+
+
+def series_floats(beads: Any) -> Any:
+    """Return how many floats of `series` a molecule of so many beads has: whole UNITs; a bead alone has none."""
+    return np.where(beads > 1, -(-CURVE * beads // UNIT) * UNIT, 0)
 
 
 @inlined

@@ -76,6 +76,7 @@ def prefetch_next(s):
         _lists(s, _chosen(s, 1))
         _single_bead(s, _partner(s, _chosen(s, 1)))
         _listed(s, _chosen(s, 2))
+        _lists(s, _partner(s, _chosen(s, 2)))
     else:
         _rows(s, _chosen(s, 0))
         _beads(s, _chosen(s, 1))

@@ -235,7 +235,7 @@ class Window:
         mol = np.zeros((len(kinds), OWN_COLUMNS), dtype=np.int32)
         mol[:, L.MOL_CLASS] = self._class_of_size[kinds]
         mol[:, L.MOL_FIRST] = len(s.starts) + np.cumsum(beads) - beads
-        floats = np.where(beads > 1, beads * W.CURVE, 0)
+        floats = W.series_floats(beads)
         mol[:, L.MOL_SERIES] = (len(s.series) + np.cumsum(floats) - floats) // W.UNIT
         segment = np.zeros((int(beads.sum()), s.segment.shape[1]), dtype=np.int64)
         segment[:, L.MOLECULE] = len(s.mol) + np.repeat(np.arange(len(kinds)), beads)

@@ -48,12 +48,13 @@ from hpcchain.layout.segment_bits import (
     series_order,
     set_order,
 )
-from hpcchain.layout.workspace import COEF, CURVE, FIRST_TERM, HIST, KICK, RHS, ROW, TILE, UNIT, bead_offset
+from hpcchain.layout.workspace import COEF, FIRST_TERM, HIST, KICK, RHS, ROW, TILE, UNIT, bead_offset, series_floats
 from hpcchain.model.molecules.bodies import body_sites
 from hpcchain.model.system import OPEN, Box, Physics, State, System, Topology
 from hpcchain.propagators import interface as molecule_kernels
 from hpcchain.propagators.taylor import chain as chain_kernels
 from hpcchain.sector.search import broad_phase, earliest_event, flights, neighbour_lists
+from hpcchain.sector.segments import searches
 from hpcchain.sector.setup import initialise
 from hpcchain.sector.setup.allocate import build_sector, cell_arrays
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
@@ -271,15 +272,16 @@ class Paths:
         count = len(coefficients)
         self.coefficients = [np.asarray(c, float) for c in coefficients]
         mol = SharedRows(np.zeros((count, OWN_COLUMNS), dtype=np.int32), np.zeros((1, 8), dtype=np.int64))
-        segment, series = np.zeros((count, SEGMENT_COLUMNS), dtype=np.int64), np.full(count * CURVE + MARGIN, np.nan)
+        floats = int(series_floats(2))
+        segment, series = np.zeros((count, SEGMENT_COLUMNS), dtype=np.int64), np.full(count * floats + MARGIN, np.nan)
         self.s = s = Curves(np.zeros((count, 8)), segment, mol, series, np.zeros(PARAMETERS))
         s.segment[:, MOLECULE] = s.mol[:, MOL_FIRST] = np.arange(count)
         for i, c in enumerate(self.coefficients):
             set_order(s.segment, i, len(c) - 1)
-            s.mol[i, MOL_SERIES] = (i * CURVE + UNIT) // UNIT
+            s.mol[i, MOL_SERIES] = (i * floats + UNIT) // UNIT
             s.starts[i, 0:3], s.starts[i, 3:6] = c[0], c[1]
             rest = np.ravel(c[FIRST_TERM:])
-            s.series[i * CURVE + UNIT : i * CURVE + UNIT + len(rest)] = rest
+            s.series[i * floats + UNIT : i * floats + UNIT + len(rest)] = rest
 
     def bend(self, i, t):
         """Return a bound of the acceleration of bead i until a time."""
@@ -327,7 +329,7 @@ def events_kept(s):
 
 def search_one(s, i):
     """Search bead i and return (time, partner or code)."""
-    earliest_event.search_bead(s, i)
+    searches.search_one(s, i)
     return s.event_time[i, 0] * s.par[0] + s.event_time[i, 1], int(partners_of(s)[i])
 
 
@@ -343,7 +345,7 @@ def first_look_at_single(s, i):
 
 def candidates(s, i):
     """Return the beads of bead i's list that its search looks at."""
-    return s.found[: earliest_event._candidates(s, i, 0)].tolist()
+    return s.found[: earliest_event.candidates(s, i, 0)].tolist()
 
 
 def list_of(s, i):

@@ -166,7 +166,7 @@ def own_arrays(s: Any) -> dict:
     mol_own, ahead, scalars = arrays["mol_own"], arrays["ahead"], s.scalars.copy()
     mol_own[:, L.MOL_FIRST] = beads * np.arange(MOLECULES)
     first = len(s.series) - series_capacity(s)
-    mol_own[:, L.MOL_SERIES] = (first + beads * W.CURVE * np.arange(MOLECULES)) // W.UNIT
+    mol_own[:, L.MOL_SERIES] = (first + W.series_floats(beads) * np.arange(MOLECULES)) // W.UNIT
     ahead[L.AHEAD_TAGS :] = L.NO_TAG
     scalars[L.SCALAR_WINDOWED], scalars[L.SCALAR_BEADS], scalars[L.SCALAR_MOLECULES] = 0, rows, MOLECULES
     return {
@@ -187,7 +187,7 @@ def most_beads(s: Any) -> int:
 
 def series_capacity(s: Any) -> int:
     """Return how many floats of `series` are for slots, behind those of a sector's molecules."""
-    return MOLECULES * most_beads(s) * W.CURVE
+    return MOLECULES * int(W.series_floats(most_beads(s)))
 
 
 def can_help(s: Any) -> bool:

@@ -116,7 +116,7 @@ Candidate = namedtuple("Candidate", "ticks remainder depth partner serial tied")
 
 
 @kernel
-def _candidates(s, i, at):
+def candidates(s, i, at):
     """Write those of bead i's list that it may meet to `found`, from index `at` on, and prefetch their segments.
 
     Returns how many.
@@ -134,19 +134,9 @@ def _candidates(s, i, at):
     return number
 
 
-@inlined
-def search_bead(s, i):
-    """Find bead i's earliest event and store it."""
-    if s.extended is not None:
-        if s.par[L.STEP_POTENTIALS] != 0.0:
-            _search_by_horizon(s, i)
-            return
-    meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0)))
-
-
 @outlined
-def _search_by_horizon(s, i):
-    """Do what `search_bead` does, of single beads that meet distances of potentials up to a horizon first."""
+def search_by_horizon(s, i):
+    """Do what `search_one` does, of single beads that meet distances of potentials up to a horizon first."""
     back = earlier(s.par[L.NOW], s.par[L.NOW_REM], s.par[L.LATEST], s.par[L.LATEST_REM])
     listed = s.lists[i, L.LIST_LENGTH] > 0
     if s.par[L.ASTRAY] < np.inf and s.bounds[i, L.ACCELERATION] == 0.0 and not back and listed:
@@ -162,14 +152,14 @@ def _search_by_horizon(s, i):
             s.par[L.HORIZON] *= WIDER
             s.count[L.N_SEARCHES] -= 1
             horizon *= FARTHER
-    meet_candidates(s, i, np.int64(0), _candidates(s, i, np.int64(0)))
+    meet_candidates(s, i, np.int64(0), candidates(s, i, np.int64(0)))
 
 
 @outlined
 def meet_candidates(s, i, at, number):
     """Find bead i's earliest event, of `number` candidates in `found` from `at` on, and store it.
 
-    Every one of its `_candidates` is met on the common span of the two present segments; where its present one begins
+    Every one of its `candidates` is met on the common span of the two present segments; where its present one begins
     after NOW, those closed since are met too (`_against_bead`). Candidates are compared by (time, depth, lower id,
     higher id). If two with the same partner differ only by rounding, the one from the older segment wins.
 
@@ -207,7 +197,7 @@ def search_alone(s, i, at):
     """
     if s.lists[i, L.OWNERSHIP] == L.DISTANT:  # it has no event throughout
         return at
-    number = _candidates(s, i, at)
+    number = candidates(s, i, at)
     if number > 0:
         set_event(s.next_event, i, np.int64(L.NO_EVENT), at, number, np.int64(L.AWAITED))
         return at + number

@@ -123,7 +123,7 @@ def _together(s):
     """Return the lag of flights that count as met, whatever their way.
 
     In a window those whose flights begin when a bead's does are: what began them may come after what began the bead's
-    (`search_bead`).
+    (`meet_candidates`).
     """
     return splat(0.0 if s.scalars[L.SCALAR_WINDOWED] != 0 else np.nan)
 

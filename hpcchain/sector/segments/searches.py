@@ -6,16 +6,28 @@ from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import tied_with
 from hpcchain.sector.prefetch import prefetch_listed, prefetch_next, prefetch_series
-from hpcchain.sector.search.earliest_event import search_alone, search_awaited, search_bead
+from hpcchain.sector.search.earliest_event import (
+    candidates,
+    meet_candidates,
+    search_alone,
+    search_awaited,
+    search_by_horizon,
+)
 
 AHEAD = 2  # beads, whose neighbours are prefetched
 
 
 @kernel
 def search_one(s, i):
-    """Search bead i for its earliest event."""
-    search_bead(s, i)
+    """Search bead i for its earliest event. Between its two steps the segments that it may meet come to the cache."""
+    if s.extended is not None:
+        if s.par[L.STEP_POTENTIALS] != 0.0:
+            search_by_horizon(s, i)
+            prefetch_next(s)
+            return
+    number = candidates(s, i, np.int64(0))
     prefetch_next(s)
+    meet_candidates(s, i, np.int64(0), number)
 
 
 @kernel

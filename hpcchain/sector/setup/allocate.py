@@ -468,7 +468,7 @@ def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray) -> tuple[Share
     mol[:, L.MOL_CLASS] = classes.composition.class_of(sequence)
     beads = mol[:, L.MOL_BEADS]
     mol[:, L.MOL_FIRST] = np.cumsum(beads) - beads
-    floats = np.where(beads > 1, beads * W.CURVE, 0)
+    floats = W.series_floats(beads)
     begin = (np.cumsum(floats) - floats) // W.UNIT
     if begin.max(initial=0) >= MOST_COUNTED:
         raise EngineError(f"{len(sequence)} molecules have more series than one rank can address: take more ranks")

@@ -9,8 +9,9 @@ from hpcchain.contact.laws.step import step_time
 from hpcchain.layout import arrays as L
 from hpcchain.model.system import WALL
 from hpcchain.sector.search.broad_phase import all_listed
-from hpcchain.sector.search.earliest_event import meet_candidates, search_bead
+from hpcchain.sector.search.earliest_event import meet_candidates
 from hpcchain.sector.search.flights import candidates_straight, candidates_within
+from hpcchain.sector.segments.searches import search_one
 from hpcchain.sector.serial import Engine
 from tests.support.extended import gravity, step_potentials, with_extended
 from tests.support.gases import gas
@@ -59,7 +60,7 @@ def test_what_is_left_out_is_not_met_and_nothing_is_missed(number):
                     assert j in near or not meets
                     met, left_out, near_ones = met + meets, left_out + (j not in near), near_ones + (j in near)
             with events_kept(s):
-                search_bead(s, i)
+                search_one(s, i)
                 found = event(s, i)
                 meet_candidates(s, i, 0, all_listed(s, i, 0))
                 assert event(s, i) == found
@@ -72,7 +73,7 @@ def test_between_walls_and_of_one_step_nothing_is_missed():
     engine.advance(0.3)
     s = engine.sector
     for i in range(27):
-        search_bead(s, i)
+        search_one(s, i)
         found = event(s, i)
         meet_candidates(s, i, 0, all_listed(s, i, 0))
         assert event(s, i) == found

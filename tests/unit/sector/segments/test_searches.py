@@ -5,8 +5,7 @@ import pytest
 
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import PARTNER_BITS
-from hpcchain.sector.search.earliest_event import search_bead
-from hpcchain.sector.segments.searches import search_molecule
+from hpcchain.sector.segments.searches import search_molecule, search_one
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
 from tests.support.kernel_tools import events_kept
@@ -22,7 +21,7 @@ def events(s, search):
 
 def one_by_one(s):
     for i in range(s.scalars[L.SCALAR_BEADS]):
-        search_bead(s, i)
+        search_one(s, i)
 
 
 def by_molecules(s):

@@ -37,7 +37,7 @@ def test_every_array_of_beads_has_the_states_row():
     assert s.radius.tolist() == [0.25] and np.array_equal(s.bead_id, ids)
     assert np.all(partners_of(s) == L.NO_EVENT) and np.all(np.isinf(s.event_time))
     assert s.mol[:, L.MOL_FIRST].tolist() == [0, 5, 8] and s.mol[:, L.MOL_BEADS].tolist() == [5, 3, 1]
-    assert (W.UNIT * s.mol[:, L.MOL_SERIES]).tolist() == [0, 5 * W.CURVE, 8 * W.CURVE]
+    assert (W.UNIT * s.mol[:, L.MOL_SERIES]).tolist() == np.cumsum([0, *W.series_floats(np.array([5, 3]))]).tolist()
 
 
 @pytest.mark.parametrize("seed", range(20))
