@@ -160,7 +160,7 @@ def warmup(every: bool = False) -> None:
             time.sleep(POLL_SECONDS)
             running = [one for one in running if not one.is_over()]
             if time.monotonic() > notice:
-                LOG.info("compiling for this machine, once: %s", "ten minutes" if every else "three to five minutes")
+                LOG.info("compiling for this machine, once: %s", "ten minutes" if every else "two to five minutes")
                 notice = math.inf
     finally:
         for one in running:
