@@ -138,6 +138,7 @@ def _rows(s, m):
     """Prefetch what says where the memory of molecule m is, and its places in the queue."""
     prefetch_far(s.mol_own, m)
     prefetch_far(s.timing, m)
+    prefetch_far(s.running_length, m)
     prefetch_far(s.holder, m)
     if s.scalars[L.SCALAR_WINDOWED] != 0:
         prefetch_far(s.window_molecule, m)
@@ -196,7 +197,6 @@ def _beads(s, m):
     if m < 0 or s.mol[m, L.MOL_BEADS] > LONG:
         return
     first, beads = s.mol[m, L.MOL_FIRST], s.mol[m, L.MOL_BEADS]
-    prefetch_far(s.running_length, m)
     prefetch_far(s.bead_id, first)
     prefetch_far(s.origin_time, first)
     for i in range(first, first + beads):
