@@ -16,7 +16,7 @@ from hpcchain.config.demands.contacts import require_types
 from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.schema import read_sections, require_own
 from hpcchain.config.keys.sections import PotentialSection
-from hpcchain.config.keys.values import LENGTHS, Wrong
+from hpcchain.config.keys.values import Wrong
 from hpcchain.config.text import content, digest
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bonds import type_names
@@ -145,9 +145,6 @@ def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
     for separation, least, most in kind.distance_limits:
         if least >= most:
             raise Wrong(f"{key}: least = {least:g} is not below most = {most:g}")
-        why = LENGTHS.wrong(most)
-        if why is not None:
-            raise Wrong(f"{key}: most = {why}")
         pairs = pairs_apart(kind.beads, bonds, separation)
         if not len(pairs):
             raise Wrong(f"{key}: no beads are {separation} bonds apart; remove it")
