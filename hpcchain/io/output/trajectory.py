@@ -195,6 +195,7 @@ def read_trajectory(path: Path | str) -> Trajectory:
         _check_spin(file, spin, len(mass))
         edges = files.get(file, f"{GROUP}/box/edges/value")
         boundary = files.get(file, "parameters/boundary")
+        beads = ("species", "molecule", "diameter")
         return Trajectory(
             step=files.get(file, f"{GROUP}/position/step"),
             time=files.get(file, f"{GROUP}/position/time"),
@@ -205,10 +206,8 @@ def read_trajectory(path: Path | str) -> Trajectory:
             periodic=boundary == PERIODIC,
             bounded=not np.any(boundary == OPEN),
             turns=f"{GROUP}/{ORIENTATION}/value" in file,
-            species=files.get(file, f"{GROUP}/species"),
-            molecule=files.get(file, f"{GROUP}/molecule"),
             mass=mass,
-            diameter=files.get(file, f"{GROUP}/diameter"),
+            **{name: files.get(file, f"{GROUP}/{name}") for name in beads},
             angular_velocity=spin[SPIN[0]],
             moment_of_inertia=spin[SPIN[1]],
         )

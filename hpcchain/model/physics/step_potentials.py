@@ -145,8 +145,6 @@ def potential_energies(
 
 def steps_problem(distances: Sequence[float], energies: Sequence[float]) -> str | None:
     """Return what is wrong with a potential's distances and energies, "key: reason", or None."""
-    if not all(type(x) in (int, float) and np.isfinite(x) for x in [*distances, *energies]):
-        return "distances: are not numbers"
     if not 0 < len(distances) < LEVELS:
         return f"distances: {len(distances)} of them, not from 1 to {LEVELS - 1}"
     if len(energies) != len(distances):
