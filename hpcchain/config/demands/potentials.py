@@ -29,19 +29,9 @@ if TYPE_CHECKING:
 
 
 def read_potentials(tables: object, source: str) -> tuple[PotentialSection, ...]:
-    """Return the PotentialSections of the input.
+    """Return the PotentialSections of what TOML holds under "potential"; raises Wrong with key and reason.
 
-    Parameters
-    ----------
-    tables : object
-        What TOML holds under "potential".
-    source : str
-        The input's file, to which names of files are relative.
-
-    Raises
-    ------
-    Wrong
-        With key and reason.
+    Names of files are relative to the input's file, `source`.
     """
     return tuple(finish(one, where, source) for where, one in numbered(read_sections(PotentialSection, tables)))
 

@@ -195,7 +195,6 @@ def read_trajectory(path: Path | str) -> Trajectory:
         _check_spin(file, spin, len(mass))
         edges = files.get(file, f"{GROUP}/box/edges/value")
         boundary = files.get(file, "parameters/boundary")
-        beads = ("species", "molecule", "diameter")
         return Trajectory(
             step=files.get(file, f"{GROUP}/position/step"),
             time=files.get(file, f"{GROUP}/position/time"),
@@ -206,8 +205,10 @@ def read_trajectory(path: Path | str) -> Trajectory:
             periodic=boundary == PERIODIC,
             bounded=not np.any(boundary == OPEN),
             turns=f"{GROUP}/{ORIENTATION}/value" in file,
+            species=files.get(file, f"{GROUP}/species"),
+            molecule=files.get(file, f"{GROUP}/molecule"),
             mass=mass,
-            **{name: files.get(file, f"{GROUP}/{name}") for name in beads},
+            diameter=files.get(file, f"{GROUP}/diameter"),
             angular_velocity=spin[SPIN[0]],
             moment_of_inertia=spin[SPIN[1]],
         )
