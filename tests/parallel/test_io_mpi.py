@@ -215,6 +215,7 @@ def test_one_ranks_disk_failure_is_everyones_and_leaves_the_earlier_file(comm, f
 
 @pytest.mark.parametrize("failing", ["first", "last"])
 def test_one_ranks_failed_write_is_everyones(comm, folder, monkeypatch, failing):
+    monkeypatch.setattr(parallel_slabs, "BLOCK", 2)  # each rank has rows
     system = system_of([1, 3, 5])
 
     def fail(*arguments):
@@ -222,7 +223,7 @@ def test_one_ranks_failed_write_is_everyones(comm, folder, monkeypatch, failing)
 
     with monkeypatch.context() as patch:
         if comm.rank == (0 if failing == "first" else comm.size - 1):
-            patch.setattr(slabs, "_buffer", fail)
+            patch.setattr(slabs, "_place", fail)
         with pytest.raises(DataError, match="Input/output error"):
             write_checkpoint(folder / "c.h5", comm, system, 2.0, {}, input_for(system))
     comm.Barrier()
