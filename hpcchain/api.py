@@ -17,7 +17,7 @@ from hpcchain.config.load import read_table
 from hpcchain.config.override import apply
 from hpcchain.config.vary import Combination, combinations
 from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, UsageError
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint.layout import whole
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import on_root, root_does
@@ -40,7 +40,6 @@ from hpcchain.run.guards.wall_limit import WallLimit
 from hpcchain.run.guards.watchdog import Watchdog
 from hpcchain.run.simulation import complete
 from hpcchain.run.starts.growth_file import GrowthFile, input_of
-from hpcchain.run.starts.load_input import input_from_table
 from hpcchain.run.starts.preconditions import (
     counted_on,
     has_checkpoints,
@@ -54,6 +53,7 @@ from hpcchain.run.starts.preconditions import (
 from hpcchain.run.starts.replicate import enlarged, write_copies
 from hpcchain.run.starts.start_from_configuration import found_in, run_input, started_from
 from hpcchain.run.starts.starting import (
+    input_from_table,
     own_potentials,
     read_input,
     require_own_potentials,
@@ -455,7 +455,7 @@ def quiet() -> Iterator[Any]:
 def timed_read(path: Path, mpi: Communicator | None, limit: WallLimit) -> Checkpoint:
     """Return this rank's part of a checkpoint; how long reading takes is a first guess for writing one."""
     begin = time.monotonic()
-    checkpoint = read_part(path, mpi)
+    checkpoint = read_checkpoint(path, mpi, part=True)
     limit.saved(time.monotonic() - begin)
     return checkpoint
 

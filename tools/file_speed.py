@@ -24,7 +24,7 @@ import h5py  # noqa: E402
 import numpy as np  # noqa: E402
 from mpi4py import MPI  # noqa: E402
 
-from hpcchain.io.checkpoint.checkpoint import read_part, write_checkpoint  # noqa: E402
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint  # noqa: E402
 from hpcchain.model.system import State  # noqa: E402
 from hpcchain.parallel import slabs  # noqa: E402
 
@@ -77,7 +77,7 @@ def main():
     comm = MPI.COMM_WORLD
     if comm.size < 2:
         sys.exit("file_speed.py: start it on two ranks or more (mpirun -n 2)")
-    found = read_part(args.start, comm)
+    found = read_checkpoint(args.start, comm, part=True)
     system, ids = dealt(found, comm)
     ours, plain = (args.start.with_name(f"file-speed-{name}.h5") for name in ("ours", "plain"))
     length = os.path.getsize(args.start) // 8 // comm.size
@@ -87,7 +87,7 @@ def main():
             lambda: write_checkpoint(ours, comm, system, found.time, found.counters, found.config, ids=ids),
             lambda: write_plainly(comm, plain, part),
         ),
-        "read": (lambda: read_part(ours, comm), lambda: read_plainly(comm, plain, length)),
+        "read": (lambda: read_checkpoint(ours, comm, part=True), lambda: read_plainly(comm, plain, length)),
     }
     best = {}
     for _ in range(max(args.repeat, 1)):

@@ -44,8 +44,7 @@ def execute(args: argparse.Namespace) -> int:
             print(line)
         return 0
     from hpcchain.config.load import read_table
-    from hpcchain.run.starts.load_input import input_from_table
-    from hpcchain.run.starts.starting import try_steps
+    from hpcchain.run.starts.starting import input_from_table, try_steps
 
     given = read_table(args.input, args.overrides)
     config = input_from_table(given, args.input)

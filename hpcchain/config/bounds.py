@@ -52,7 +52,7 @@ def require_bytes(count: int, name: str, stored: bool) -> None:
         )
 
 
-def require_bounded(text: str, name: str, stored: bool = False, left: float | None = None) -> None:
+def require_bounded(text: str, name: str, stored: bool = False) -> None:
     """Raise ConfigError unless a text can be parsed as TOML in bounded time and memory.
 
     Dots, brackets and commas in texts and comments count for nothing. Of a text that is no TOML, what stands behind
@@ -65,8 +65,6 @@ def require_bounded(text: str, name: str, stored: bool = False, left: float | No
         How messages call it.
     stored : bool
         Whether the program wrote it (`STORED`).
-    left : float, optional
-        Memory that may be taken [byte]; asked of the system when left out.
     """
     data = text.encode("utf-8", "surrogatepass")
     bare = without_strings(data)
@@ -88,26 +86,14 @@ def require_bounded(text: str, name: str, stored: bool = False, left: float | No
             f"{name}: has {keys} keys and headers, more than {most}; give equal molecules one "
             "[[molecule]] with their count"
         )
-    require_memory(parsing_bytes(bare, len(data), keys), name, left)
-
-
-def require_memory(need: int, name: str, left: float | None = None) -> None:
-    """Raise ConfigError where parsing needs more memory than is left [byte]."""
-    if need <= UNASKED:
-        return
-    left = available().left() if left is None else left
+    need = BYTES_PER_BYTE * len(data) + BYTES_PER_KEY * keys
+    need += sum(cost * bare.count(sign) for sign, cost in BYTES_PER.items())
+    left = available().left() if need > UNASKED else UNASKED
     if need > left:
         raise ConfigError(
             f"{name}: reading it takes up to {size(need)} of memory, and {size(left)} are there; give "
             'many positions in a start file instead (initial.method = "file"), or use a larger machine'
         )
-
-
-def parsing_bytes(bare: bytes, count: int, keys: int) -> int:
-    """Return what parsing a text of `count` bytes with so many keys takes at most [byte]; `bare` has no strings."""
-    return (
-        BYTES_PER_BYTE * count + BYTES_PER_KEY * keys + sum(cost * bare.count(sign) for sign, cost in BYTES_PER.items())
-    )
 
 
 def without_strings(data: bytes) -> bytes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import string
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -273,23 +275,15 @@ def read_molecules(tables: object, method: str, seed: int) -> tuple[MoleculeSect
 
 
 def with_names(kinds: list[MoleculeSection]) -> list[MoleculeSection]:
-    """Return the kinds with those without a name called A, B, …; raises Wrong when two kinds share one."""
+    """Return the kinds with those without a name called A, B, …, Z, A1, …; raises Wrong when two kinds share one."""
     taken: dict[str, str] = {}
     for where, kind in numbered(kinds):
         if kind.name is not None and kind.name in taken:
             raise Wrong(f"{where}.name: {shown(kind.name)} is the name of {taken[kind.name]} already")
         taken[kind.name] = where
-    free = (name for name in labels() if name not in taken)
+    labels = (f"{letter}{number or ''}" for number in itertools.count() for letter in string.ascii_uppercase)
+    free = (name for name in labels if name not in taken)
     return [kind if kind.name is not None else replace(kind, name=next(free)) for kind in kinds]
-
-
-def labels() -> Iterator[str]:
-    """Yield A, B, …, Z, A1, B1, … without end."""
-    number = 0
-    while True:
-        for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ":
-            yield f"{letter}{number or ''}"
-        number += 1
 
 
 def finish(kind: MoleculeSection, where: str) -> MoleculeSection:

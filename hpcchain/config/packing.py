@@ -19,12 +19,7 @@ EITHER = {"size": "packing_fraction", "packing_fraction": "size"}
 
 
 def bead_volume(kinds: Iterable[MoleculeSection]) -> float:
-    """Return the volume of the spheres of all beads, what bonded ones share counted twice [length^3].
-
-    Parameters
-    ----------
-    kinds : sequence of MoleculeSection
-    """
+    """Return the volume of the spheres of all beads, what bonded ones share counted twice [length^3]."""
     return math.pi / 6.0 * math.fsum(kind.count * cubes(kind) for kind in kinds)
 
 

@@ -1,11 +1,14 @@
 """The text of files that users name: plain files, of inputs pipes too, UTF-8 with or without a mark, never endless."""
 
 import codecs
+import errno
 import hashlib
 import io
 import os
 import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from hpcchain.config.bounds import most_bytes, require_bytes
@@ -96,23 +99,19 @@ def read_bytes(path: Path | str, stored: bool) -> bytes:
     Raises
     ------
     DataError
-        When it is neither.
+        When it is a folder.
     ConfigError
         When there is too much of it.
     OSError, ValueError
-        When it cannot be opened or read.
+        When it is neither file nor pipe, or cannot be opened or read.
     """
     if os.path.isdir(path):
         raise DataError(
             f"{path}: the input file cannot be read: it is a folder; name an input file; a run's folder is for "
             "'hpcchain resume', which continues it, and 'hpcchain analyze'"
         )
-    with opened(path) as file:
-        found = os.fstat(file.fileno())
-        kind = "" if stat.S_ISFIFO(found.st_mode) else other_kind(found)
-        if kind:
-            raise DataError(f"{path}: the input file cannot be read: it is {kind}, not a plain file")
-        require_bytes(found.st_size, str(path), stored)
+    with opened(path, pipes=True) as file:
+        require_bytes(os.fstat(file.fileno()).st_size, str(path), stored)
         os.set_blocking(file.fileno(), True)
         data = read_at_most(file, most_bytes(stored) + 1)
     require_bytes(len(data), str(path), stored)  # pipes, and files of the system's, do not say it beforehand
@@ -122,17 +121,12 @@ def read_bytes(path: Path | str, stored: bool) -> bytes:
 def content(path: str) -> bytes:
     """Return the content of a user's file; raises ConfigError where it is no plain file, or cannot be read."""
     try:
-        kind = other_kind(os.stat(path))  # looked at before it is opened: opening a device may do something
-        if not kind:
-            with opened(path) as file:
-                kind = other_kind(os.fstat(file.fileno()))
-                found = b"" if kind else read_at_most(file, LONGEST + 1)
+        with opened(path) as file:
+            found = read_at_most(file, LONGEST + 1)
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"{path} cannot be read: {getattr(error, 'strerror', error)}; name a file of Python"
         ) from None
-    if kind:
-        raise ConfigError(f"{path} is {kind}, not a plain file; name a file of Python")
     if len(found) > LONGEST:
         raise ConfigError(f"{path} is longer than {LONGEST} bytes; name a file of Python")
     return found
@@ -143,16 +137,20 @@ def digest(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def opened(path: Path | str) -> io.FileIO:
-    """Return a file, opened for reading without waiting, whatever it is."""
-    return io.FileIO(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), closefd=True)
+@contextmanager
+def opened(path: Path | str, pipes: bool = False) -> Iterator[io.FileIO]:
+    """Yield a plain file, or a pipe if that may be, opened for reading without waiting; raises OSError for all else."""
+    require_plain(os.stat(path), pipes)  # before it is opened: opening a device may do something
+    with io.FileIO(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), closefd=True) as file:
+        require_plain(os.fstat(file.fileno()), pipes)
+        yield file
 
 
-def other_kind(found: os.stat_result) -> str:
-    """Return what something is that is no plain file, by its status; "" for a plain file."""
-    if stat.S_ISREG(found.st_mode):
-        return ""
-    return next((name for test, name in KINDS if test(found.st_mode)), "no file")
+def require_plain(found: os.stat_result, pipes: bool) -> None:
+    """Raise OSError unless a status is that of a plain file, or of a pipe if that may be; it says what else it is."""
+    if not (stat.S_ISREG(found.st_mode) or (pipes and stat.S_ISFIFO(found.st_mode))):
+        kind = next((name for test, name in KINDS if test(found.st_mode)), "no file")
+        raise OSError(errno.EINVAL, f"it is {kind}, not a plain file")
 
 
 def read_at_most(file: io.FileIO, most: int) -> bytes:

@@ -6,7 +6,6 @@ all that a `Topology` does: which beads a molecule has, and each bead's mass, di
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,8 +17,6 @@ PER_BEAD, PER_BOND, PER_MOLECULE = (
     tuple(table.name for table in TOPOLOGY if table.about == about) for about in (BEADS, BONDS, MOLECULES)
 )
 """Names of a Topology's tables."""
-FEW = 100
-"""Runs that are copied one by one: of more each row is looked up."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +59,6 @@ class Composition:
         """(C,) int64: the first molecule of each class, which its example is made after."""
         return self.first_molecule[:-1][np.unique(self.run, return_index=True)[1]]
 
-    def bead_volume(self) -> float:
-        """Return the volume of the spheres of all beads, what bonded ones share counted twice [length^3]."""
-        copies = np.repeat(self.copies, np.diff(self.prototypes.first_bead))
-        return math.pi / 6.0 * float(np.sum(copies * self.prototypes.diameter**3))
-
     def part(self, molecules: np.ndarray) -> Topology:
         """Return the Topology of these molecules alone, numbered anew."""
         return one_of_each(self.prototypes, self.class_of(molecules))
@@ -102,8 +94,7 @@ class Composition:
 
     def prototype_of(self, beads: np.ndarray) -> np.ndarray:
         """Return the rows of `prototypes` that say what beads (n,) are like."""
-        at = self._run_of(self.first_bead, beads)
-        return self.prototypes.first_bead[self.run[at]] + (beads - self.first_bead[at]) % self._sizes[at]
+        return self._like("first_bead", beads)
 
     def diameters_of(self, beads: np.ndarray) -> np.ndarray:
         """Return the diameters of beads (n,) [length]."""
@@ -140,14 +131,11 @@ class Composition:
 
     def rows(self, name: str, low: int, high: int) -> np.ndarray:
         """Return rows low ... high - 1 of the table of this name in the Topology."""
-        prototypes = self.prototypes
-        if name in PER_BEAD:
-            return self._cycled(getattr(prototypes, name), self.first_bead, prototypes.first_bead, low, high)
-        if name in PER_BOND:
-            return self._cycled(getattr(prototypes, name), self.first_bond, prototypes.first_bond, low, high)
+        prototypes, rows = self.prototypes, np.arange(low, high)
         if name == "bonds":
-            return self._bond_rows(low, high)
-        rows = np.arange(low, high)
+            return self._bond_rows(rows)
+        if name in (*PER_BEAD, *PER_BOND):
+            return getattr(prototypes, name)[self._like("first_bead" if name in PER_BEAD else "first_bond", rows)]
         if name in ("first_bead", "first_bond"):
             at = np.minimum(self._run_of(self.first_molecule, rows), len(self.run) - 1)
             each = np.diff(getattr(prototypes, name))[self.run]
@@ -161,41 +149,21 @@ class Composition:
         found = {name: self.rows(name, 0, self.count(name)) for name in names}
         return Topology(self.names, type_names=self.type_names, **found)
 
-    def _bond_rows(self, low: int, high: int) -> np.ndarray:
-        """Return bonds low ... high - 1 as pairs of beads."""
+    def _bond_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Return bonds (n,) as pairs of beads."""
         prototypes = self.prototypes
         first = np.repeat(prototypes.first_bead[:-1], np.diff(prototypes.first_bond))
-        found = self._cycled(prototypes.bonds - first[:, None], self.first_bond, prototypes.first_bond, low, high)
-        at = self._run_of(self.first_bond, rows := np.arange(low, high))
+        found = (prototypes.bonds - first[:, None])[self._like("first_bond", rows)]
+        at = self._run_of(self.first_bond, rows)
         each = np.diff(prototypes.first_bond)[self.run[at]]
         molecules = self.first_molecule[at] + (rows - self.first_bond[at]) // each
         return found + self.first_bead_of(molecules)[:, None]
 
-    def _cycled(self, table: np.ndarray, first: np.ndarray, block: np.ndarray, low: int, high: int) -> np.ndarray:
-        """Return rows low ... high - 1 of a table of which each molecule has a copy of its class's rows.
-
-        Parameters
-        ----------
-        table : (n, ...) array
-            Of the prototypes.
-        first, block : (R + 1,), (C + 1,) int64 arrays
-            Where the runs' rows begin, and the classes' in `table`.
-        low, high : int
-        """
-        runs = np.flatnonzero((first[1:] > low) & (first[:-1] < high) & (first[1:] > first[:-1]))
-        if len(runs) > FEW:
-            at = self._run_of(first, rows := np.arange(low, high))
-            return table[block[self.run[at]] + (rows - first[at]) % np.diff(block)[self.run[at]]]
-        found = np.empty((high - low, *table.shape[1:]), dtype=table.dtype)
-        for r in runs:
-            begin, end, kind = max(low, first[r]), min(high, first[r + 1]), self.run[r]
-            one = table[block[kind] : block[kind + 1]]
-            one = np.roll(one, -int((begin - first[r]) % len(one)), axis=0)
-            part = found[begin - low : end - low]
-            copies = len(part) // len(one)
-            part[: copies * len(one)].reshape(copies, *one.shape)[:] = one
-            part[copies * len(one) :] = one[: len(part) % len(one)]
-        return found
+    def _like(self, name: str, rows: np.ndarray) -> np.ndarray:
+        """Return the rows of tables of `prototypes` like global rows (n,): of beads ("first_bead") or of bonds."""
+        first, block = getattr(self, name), getattr(self.prototypes, name)
+        at = self._run_of(first, rows)
+        return block[self.run[at]] + (rows - first[at]) % np.diff(block)[self.run[at]]
 
     @property
     def _sizes(self) -> np.ndarray:

@@ -74,13 +74,7 @@ class Directors:
         return self.moment[kind_of_beads(topology, np.arange(low, high))]
 
     def start(self, topology: Composition, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return orientation (n, 4) and angular velocity (n, 3) [1 / time] of beads low ... high - 1 at time 0.
-
-        Parameters
-        ----------
-        topology : Composition
-        low, high : int
-        """
+        """Return orientation (n, 4) and angular velocity (n, 3) [1 / time] of beads low ... high - 1 at time 0."""
         if self.table is not None:
             found = self.table.rows(low, high)
             return found.orientation, found.angular_velocity

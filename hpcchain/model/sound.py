@@ -84,8 +84,6 @@ def extra_problem(system: System, time: float, ids: np.ndarray | None) -> str | 
         return None
     if not is_extended(system.physics):
         return "state: has tables that its physics has no use for"
-    if system.physics.extended.thermostat is not None and system.physics.extended.seed is None:
-        return "physics: seed: is missing, and there is a thermostat"
     own = np.arange(len(rows)) if ids is None else ids
     tables = tables_of(system.physics)
     found = _first((_within(rows, one) for one in tables), own)

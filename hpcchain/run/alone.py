@@ -16,9 +16,9 @@ from hpcchain.model.molecules.long_chains import divided_classes
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel.tuning.ranks_at_work import Work
-from hpcchain.run.engines import ranks_of_work
+from hpcchain.run.engines import ranks_for
 from hpcchain.run.starts.growth_file import input_of
-from hpcchain.run.starts.load_input import load_input
+from hpcchain.run.starts.starting import load_input
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -43,7 +43,7 @@ def one_does(config: Config | None, ranks: int) -> bool:
     if config is None or not works or works[0].beads > FEW or not library()[1]:
         return False
     stepped = [False, True] if config.steps is not None else [False]
-    return all(ranks_of_work(work, config.run.sectors, ranks, moved) == 1 for work in works for moved in stepped)
+    return all(ranks_for(work, config.run.sectors, ranks, moved) == 1 for work in works for moved in stepped)
 
 
 def ranks_that_pay(config: Config) -> int | None:
@@ -51,7 +51,7 @@ def ranks_that_pay(config: Config) -> int | None:
     works = works_of(config)
     if not works:
         return None
-    return ranks_of_work(works[-1], "auto", MANY, config.steps is not None)
+    return ranks_for(works[-1], "auto", MANY, config.steps is not None)
 
 
 def works_of(config: Config) -> list[Work]:

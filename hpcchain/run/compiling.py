@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
 
-from hpcchain.jit.store import STORE, Store
+from hpcchain.jit.store import STORE
 from hpcchain.sector import sampling
 from hpcchain.sector.events import loop
 from hpcchain.sector.setup import initialise
@@ -18,18 +17,12 @@ POLL_SECONDS = 0.2
 
 
 class CompilingNotice:
-    """Watches the first calls of kernels from a thread of its own; use as a context around them.
+    """Watches the first calls of `KERNELS` from a thread of its own, until all are ready; use as a context around them.
 
-    Parameters
-    ----------
-    kernels : sequence of jitted functions
-        The watch ends when all of them are ready.
-    store : Store
-        The word is said when a kernel is asked for that is not there.
+    The word is said when a kernel is asked for that is not in the store.
     """
 
-    def __init__(self, kernels: Sequence[object] = KERNELS, store: Store = STORE) -> None:
-        self._kernels, self._store = kernels, store
+    def __init__(self) -> None:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="compiling-notice", daemon=True)
 
@@ -43,8 +36,8 @@ class CompilingNotice:
 
     def _watch(self) -> None:
         begin = None
-        while not all(getattr(kernel, "signatures", True) for kernel in self._kernels):  # plain functions have none
-            if begin is None and self._store.missed:
+        while not all(getattr(kernel, "signatures", True) for kernel in KERNELS):  # plain functions have none
+            if begin is None and STORE.missed:
                 begin = time.perf_counter()
                 LOG.info(
                     "compiling for this machine, once: a minute or two ('hpcchain warmup --all' does it beforehand)"

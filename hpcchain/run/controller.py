@@ -47,7 +47,7 @@ from hpcchain.run.engines import (
 from hpcchain.run.guards.collapse import CollapseWatch
 from hpcchain.run.guards.energy import EnergyWatch
 from hpcchain.run.guards.wall_limit import WallLimit
-from hpcchain.run.orientations import Spinning
+from hpcchain.run.orientations import rotation_of, turning_of
 from hpcchain.run.progress import Progress
 from hpcchain.run.recorder import Recorder, Report
 from hpcchain.run.schedule import Schedule
@@ -123,18 +123,19 @@ class Run:
             report_ranks(system, config, comm, self.engine)
             report_threads(config, comm, self.engine)
             self.observables = Observables(system, freedom_of(system, comm))
-            found = system.directors
-            self.spinning = None if found is None else Spinning(found, self.observables.composition, self.mpi)
-        directors = None if self.spinning is None else self.spinning.directors
+            composition = self.observables.composition
+            turning = turning_of(system.directors, composition, self.mpi)
+            self.rotation = rotation_of(turning, self.mpi) if turning else {}
+        directors = system.directors and system.directors.part(*slab(composition.beads, self.mpi))
         no_beads = State.at_time_zero(*np.zeros((2, 0, 3)))
-        system = System(system.box, self.observables.composition, no_beads, system.physics, directors=directors)
+        system = System(system.box, composition, no_beads, system.physics, directors=directors)
         self.system = system
         output = config.output
         self.frames = Schedule(output.frame_every, time, number(counters, "frame_time"))
         self.reports = Schedule(output.report_every, time, number(counters, "report_time"))
         self.checkpoints = Schedule(output.checkpoint_every, time, number(counters, "checkpoint_time"))
         self.wall_of_checkpoint = self.timers.wall
-        self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, self.spinning)
+        self.recorder = Recorder(self.folder, self.mpi, system, counters, output.events, turning)
         share = system.topology.beads / ranks_at_work(self.engine, comm)
         self.collapse = CollapseWatch(system.physics, share, self.end)
         self.energy = EnergyWatch(system, self.observables.freedom, number(counters, "energy"))
@@ -298,11 +299,6 @@ class Run:
         if warning and self.comm.rank == 0:
             LOG.warning("t %.6g: %s", self.time, warning)
 
-    def _heed_unreported(self) -> None:
-        """Look at the energy where no report has, so that no checkpoint of a bad state takes a good one's place."""
-        if self.reports.served != self.time:
-            self._heed(*self._kept())
-
     def _kept(self) -> tuple[float, float]:
         """Return the energy that elastic motion keeps, and the kinetic energy, the same on all ranks; collective."""
         slabs = in_slabs(self.comm, self.system, self.engine, self.time, False, True)
@@ -313,7 +309,7 @@ class Run:
         row = self.observables.measure(sums, self.time - (self.reports.served or 0.0), self.totals.interval)
         if exchanges_energy(self.system.physics):
             row |= self.totals.energies
-        return row if self.spinning is None else row | self.spinning.observables
+        return row | self.rotation
 
     def _drain_events(self) -> None:
         if self.config.output.events:
@@ -325,7 +321,8 @@ class Run:
         with self.timers.phase("checkpoints"):
             self._drain_events()
             self.totals.gather()
-            self._heed_unreported()
+            if self.reports.served != self.time:  # no checkpoint of a bad state takes a good one's place
+                self._heed(*self._kept())
             self.recorder.close()
             state = replace(self.system, state=self.engine.state())
             path = self.folder / CHECKPOINTS / checkpoint_name(self.time)
@@ -411,18 +408,15 @@ class Run:
     def _summary(self) -> list[str]:
         """Return the lines for the end: what was done how fast, where the results are, and what may come next."""
         contacts = self.totals.contacts + self.totals.wall_contacts
+        files = [f"{kind}.h5" for kind in FILES if kind != "events" or self.config.output.events]
         wall = max(self.timers.wall, 1e-9)
         moved = self.system.topology.beads * (self.time - self.begin)
         return [
             f"done at t {self.time:.6g}: {contacts} contacts in this run",
             f"speed: {(contacts - self.contacts_before) / wall:.3g} contacts/s, {moved / wall:.3g} beads × time/s, "
             f"{duration(wall)} in all",
-            f"results: {self.folder} ({', '.join(self._results())}); next: hpcchain analyze {self.folder}",
+            f"results: {self.folder} ({', '.join(files)}); next: hpcchain analyze {self.folder}",
         ]
-
-    def _results(self) -> list[str]:
-        """Return the names of the output files."""
-        return [f"{kind}.h5" for kind in FILES if kind != "events" or self.config.output.events]
 
     def _complete(self) -> None:
         with self.timers.phase("output files"):

@@ -63,7 +63,7 @@ def engine_for(
         system = replace(system, physics=whole_chains(system.physics))
     if comm.size == 1:
         return make(system, None)
-    ranks = ranks_for(system, config.run.sectors, comm.size)
+    ranks = ranks_for(work_of(system), config.run.sectors, comm.size, bool(system.physics.steps))
     if ranks == comm.size:
         return make(system, comm.exchange)
     from hpcchain.parallel.tuning.active_ranks import ActiveRanksEngine  # one rank need not load it
@@ -106,17 +106,12 @@ def engine_on(
     )
 
 
-def ranks_for(system: System, sectors: Sectors, ranks: int) -> int:
-    """Return how many of some ranks have molecules, from the beginning to the end.
+def ranks_for(work: Work, sectors: Sectors, ranks: int, stepped: bool) -> int:
+    """Return how many of some ranks have molecules, from the beginning to the end; `stepped`: by the engine of steps.
 
     Sectors that the input asks for are one for each rank with molecules. Where they are more than there are ranks, they
     are not heeded: a run may go on, on other ranks.
     """
-    return ranks_of_work(work_of(system), sectors, ranks, bool(system.physics.steps))
-
-
-def ranks_of_work(work: Work, sectors: Sectors, ranks: int, stepped: bool) -> int:
-    """Return what `ranks_for` does of a system's Work; `stepped`: the engine of steps moves it."""
     if sectors == "all":
         return ranks
     if sectors != "auto" and math.prod(sectors) <= ranks:
@@ -146,13 +141,13 @@ def report_ranks(system: System, config: Config, comm: Single | World, engine: i
     """Say once in the log which ranks have no molecules, or that there are more than the work is good for."""
     if comm.rank > 0:
         return
-    ranks, beads, sectors = ranks_at_work(engine, comm), work_of(system).beads, config.run.sectors
-    started = comm.started
+    ranks, work, sectors, started = ranks_at_work(engine, comm), work_of(system), config.run.sectors, comm.started
+    beads = work.beads
     if not isinstance(sectors, str) and math.prod(sectors) > started:
         LOG.warning(
             'run.sectors = %s does not fit %s; sectors are chosen as with "auto"', list(sectors), in_words(started)
         )
-    fits = ranks_for(system, "auto", started)
+    fits = ranks_for(work, "auto", started, bool(system.physics.steps))
     if ranks < started:
         LOG.info(
             "%d of %d ranks have the %d beads, the others sleep; %s would be as fast",

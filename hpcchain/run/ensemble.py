@@ -49,7 +49,7 @@ from hpcchain.observe.runlog import duration
 from hpcchain.parallel.groups import Groups, Turns
 from hpcchain.parallel.tuning.ranks_at_work import CONTACTS, GAIN
 from hpcchain.run.alone import works_of
-from hpcchain.run.engines import in_words, ranks_of_work
+from hpcchain.run.engines import in_words, ranks_for
 from hpcchain.run.failures import describe, one_line
 from hpcchain.run.folder import write_input
 from hpcchain.run.guards.memory import extent_of, require_memory
@@ -128,13 +128,17 @@ def planned(
     known = read_runs(folder) if is_ensemble(folder) else []
     found = [(earlier_row(folder, known, run), config) for run, config in wanted]
     for row, config in found:
-        require_unchanged(folder / row.run, config)
+        path = folder / row.run
+        if (path / INPUT).is_file() and not is_new(path):
+            require_same_physics(config, load_config(path / INPUT, stored=True), path)
     configs = {row.run: config for row, config in found}
     rows = {row.run: replace(row, state=STOPPED) if row.state == RUNNING else row for row in known}
     for row, config in found:
         if row.state != DONE or remaining(folder / row.run, config):  # the end may be later than it was
-            write_run_input(folder / row.run, config)
-            row = row if row.state == FAILED else replace(row, state=WAITING if is_new(folder / row.run) else STOPPED)
+            path = folder / row.run
+            path.mkdir(parents=True, exist_ok=True)
+            write_input(path / INPUT, config.to_toml(), keep=is_new(path))
+            row = row if row.state == FAILED else replace(row, state=WAITING if is_new(path) else STOPPED)
         rows[row.run] = row
     table = list(rows.values())
     write_runs(folder, table)
@@ -168,12 +172,6 @@ def earlier_row(folder: Path, known: Sequence[Row], run: Combination) -> Row:
     return same[0] if same else Row(run.name, run.settings)
 
 
-def require_unchanged(folder: Path, config: Config) -> None:
-    """Raise ConfigError where a run in a folder has begun with other physics than an input's."""
-    if (folder / INPUT).is_file() and not is_new(folder):
-        require_same_physics(config, load_config(folder / INPUT, stored=True), folder)
-
-
 def is_new(folder: Path) -> bool:
     """Return whether there is nothing in a folder that a run would go on from."""
     return not list_checkpoints(folder / CHECKPOINTS) and not (folder / GROWTH).is_file()
@@ -187,12 +185,6 @@ def remaining(folder: Path, config: Config) -> float:
     return max(end - found[0][0], 0.0) / end if end > 0.0 and found[0][0] < round(end, 12) else 0.0
 
 
-def write_run_input(folder: Path, config: Config) -> None:
-    """Write the input that a run is to begin with, or to go on with, into its folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_input(folder / INPUT, config.to_toml(), keep=is_new(folder))
-
-
 def seconds(config: Config, ranks: int) -> float:
     """Return about how many wall seconds an input's run takes on so many ranks, by the model of windows.
 
@@ -203,7 +195,7 @@ def seconds(config: Config, ranks: int) -> float:
     if not works:  # only its start file says it
         return config.run.end_time
     work, kinds = works[-1], config.molecules
-    used = ranks_of_work(work, config.run.sectors, ranks, config.steps is not None)
+    used = ranks_for(work, config.run.sectors, ranks, config.steps is not None)
     if config.steps is not None:
         return 1e-6 * work.beads / used * config.run.end_time / config.steps.step
     packed, beads = min(bead_volume(kinds) / math.prod(config.box.size), DENSEST), max(config.beads, 1)

@@ -19,50 +19,32 @@ from hpcchain.parallel.agreement import agree, gathered
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
-    from hpcchain.model.directors import Directors
+    from hpcchain.model.directors import Directors, Turning
     from hpcchain.parallel.agreement import Communicator
 
 
-class Spinning:
-    """What a run writes of its spheres with directors; collective.
-
-    Parameters
-    ----------
-    directors : Directors
-        A table in it must have this rank's slab.
-    topology : Composition
-    comm : communicator or None
-
-    Attributes
-    ----------
-    directors : Directors
-        Of this rank's slab alone, for checkpoints.
-    observables : dict
-        "rotational_energy" [mass length^2 / time^2] and "spin", (3,) angular momentum about the spheres' own centres
-        [mass length^2 / time]: the same at all times.
+def turning_of(directors: Directors | None, topology: Composition, comm: Communicator | None) -> Turning | None:
+    """Return the Turning of this rank's slab of the beads, None where there are no Directors; collective.
 
     Raises
     ------
     ConfigError
         On every rank, when a sphere is too fast for its null-space step.
     """
+    low, high = parallel_slabs.slab(topology.beads, comm)
+    with agreed(comm):
+        return None if directors is None else directors.turning(topology, low, high)
 
-    def __init__(self, directors: Directors, topology: Composition, comm: Communicator | None) -> None:
-        low, high = parallel_slabs.slab(topology.beads, comm)
-        with agreed(comm):
-            self.directors = directors.part(low, high)
-            self._turning = self.directors.turning(topology, low, high)
-        sums = np.concatenate(gathered(comm, self._turning.sums(parallel_slabs.BLOCK)))
-        energy, *spin = (math.fsum(column) for column in sums.T)
-        self.observables = {"rotational_energy": energy, "spin": np.array(spin)}
 
-    def orientation(self, time: float) -> NDArray[np.float64]:
-        """Return the (n, 4) unit quaternions of this rank's slab of the beads at a time [time]."""
-        return self._turning.orientation(time)
+def rotation_of(turning: Turning, comm: Communicator | None) -> dict[str, float | NDArray[np.float64]]:
+    """Return what reports say of spheres, the same at all times, from all ranks' Turnings; collective.
 
-    def slabs(self) -> dict[str, NDArray[np.float64]]:
-        """Return this rank's slabs of what does not change with time, by name, for the trajectory."""
-        return {"angular_velocity": self._turning.velocity, "moment_of_inertia": self._turning.moment}
+    It is "rotational_energy" [mass length^2 / time^2] and "spin", (3,) angular momentum about the spheres' own centres
+    [mass length^2 / time].
+    """
+    sums = np.concatenate(gathered(comm, turning.sums(parallel_slabs.BLOCK)))
+    energy, *spin = (math.fsum(column) for column in sums.T)
+    return {"rotational_energy": energy, "spin": np.array(spin)}
 
 
 def checked(

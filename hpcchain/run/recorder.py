@@ -22,10 +22,10 @@ from hpcchain.parallel.agreement import is_parallel
 from hpcchain.parallel.slabs import slab
 
 if TYPE_CHECKING:
+    from hpcchain.model.directors import Turning
     from hpcchain.model.system import System
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.run.engines import Slabs
-    from hpcchain.run.orientations import Spinning
 
 Report = dict[str, float | NDArray[np.float64]]
 """What a report holds, by name (`Observables.measure`)."""
@@ -45,8 +45,8 @@ class Recorder:
         Those of the checkpoint that the run goes on from; empty for a new run.
     log_events : bool
         Whether contacts are logged.
-    spinning : Spinning, optional
-        Orientation and spin of spheres with directors.
+    turning : Turning, optional
+        Of spheres with directors in this rank's slab.
 
     Attributes
     ----------
@@ -62,12 +62,12 @@ class Recorder:
         system: System,
         counters: Mapping[str, object],
         log_events: bool,
-        spinning: Spinning | None = None,
+        turning: Turning | None = None,
     ) -> None:
         self.counters: dict[str, int | str] = {"part": whole(counters, "part"), **counts_in(counters)}
         self.counters["part_seal"] = seal_in(counters)
         self.log_events = log_events
-        self._spinning = spinning
+        self._turning = turning
         self._folder, self._comm, self._system = Path(folder), comm, system
         self._part: PartWriter | None = None
         self._inventory = Inventory(folder, comm, self.counters)
@@ -114,7 +114,7 @@ class Recorder:
 
     def frame(self, time: float, slabs: Slabs) -> None:
         """Append a frame: this rank's slab of the beads at a time, by the names of `PartWriter.frame`."""
-        turning = {} if self._spinning is None else {"orientation": self._spinning.orientation(time)}
+        turning = {} if self._turning is None else {ORIENTATION: self._turning.orientation(time)}
         self.part.frame(time, **slabs, **turning)
 
     def assemble(self, provenance: dict[str, str | int]) -> None:
@@ -125,8 +125,9 @@ class Recorder:
             moment = topology.prototypes.moment[topology.prototype_of(np.arange(*slab(topology.beads, self._comm)))]
             tables = [SPIN[0], ORIENTATION] if extended.orientations else [SPIN[0]]
             lasting = lasting._replace(constant={SPIN[1]: moment}, turning=tables)
-        elif self._spinning is not None:
-            lasting = lasting._replace(constant=self._spinning.slabs(), turning=[ORIENTATION])
+        elif self._turning is not None:
+            constant = dict(zip(SPIN, (self._turning.velocity, self._turning.moment), strict=True))
+            lasting = lasting._replace(constant=constant, turning=[ORIENTATION])
         assemble(self._folder, self._comm, lasting, self.counters, provenance)
         self._inventory = Inventory(self._folder, self._comm, self.counters)
 

@@ -11,7 +11,7 @@ import pytest
 from hpcchain import api
 from hpcchain.config import load_config
 from hpcchain.errors import EXIT_DONE, ConfigError, DataError
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.hdf5 import atomic
 from hpcchain.io.output.assemble import assemble
@@ -26,7 +26,7 @@ from hpcchain.model.topology import build_box, build_composition
 from hpcchain.parallel import slabs
 from hpcchain.parallel.comm import Single, world
 from hpcchain.run import controller
-from hpcchain.run.orientations import Spinning
+from hpcchain.run.orientations import rotation_of, turning_of
 from hpcchain.run.starts.start_from_file import directors_from, read_start
 from tests.support.io_samples import frame_of, state_of
 from tests.support.mixtures import WITH_DIRECTORS, to_toml
@@ -112,7 +112,7 @@ def test_checkpoints_do_not_depend_on_the_ranks(comm, folder, block, random):
     comm.barrier()
     low, high = slabs.slab(system.topology.beads, comm.mpi)
     for path in (folder / "p.h5", folder / "s.h5"):
-        for found in (read_part(path, comm.mpi), read_checkpoint(path, comm.mpi), read_checkpoint(path)):
+        for found in (read_checkpoint(path, comm.mpi, part) for part in (True, False)):
             table = found.system.directors.table
             assert (table is None) == random
             if table is not None:
@@ -126,43 +126,44 @@ def test_a_bad_row_on_one_rank_is_everyones_error(comm, folder, block):
     table = system.directors.table
     table.orientation[60, 2] = np.nan  # in the last rank's slab when blocks are small
     write_checkpoint(folder / "p.h5", comm.mpi, system, 1.5, {}, config_in(comm, folder, FROM_FILE, "of_file.toml"))
-    for read in (read_part, read_checkpoint):
+    for part in (True, False):
         with pytest.raises(DataError, match="an orientation is no unit quaternion"):
-            read(folder / "p.h5", comm.mpi)
+            read_checkpoint(folder / "p.h5", comm.mpi, part)
 
 
 @pytest.mark.parametrize("random", [False, True])
 def test_orientations_and_observables_do_not_depend_on_the_ranks(comm, folder, block, random):
     system = system_in(comm, folder, random)
     composition = system.topology
-    alone = Spinning(system.directors, composition, None)
-    spinning = Spinning(system.directors, composition, comm.mpi)
+    alone, ours = (turning_of(system.directors, composition, mpi) for mpi in (None, comm.mpi))
     for time in (0.0, 0.3, 1e7):
-        found = np.concatenate(comm.allgather(spinning.orientation(time)))
+        found = np.concatenate(comm.allgather(ours.orientation(time)))
         assert found.tobytes() == alone.orientation(time).tobytes()
-    for name, value in alone.observables.items():
-        assert np.asarray(spinning.observables[name]).tobytes() == np.asarray(value).tobytes()
+    found = rotation_of(ours, comm.mpi)
+    for name, value in rotation_of(alone, None).items():
+        assert np.asarray(found[name]).tobytes() == np.asarray(value).tobytes()
 
 
 def test_a_sphere_too_fast_on_one_rank_is_everyones_error(comm, folder, block):
     system = system_in(comm, folder, False)
     system.directors.table.angular_velocity[61] = [60.0, 0.0, 0.0]
     with pytest.raises(ConfigError, match="how fast bead 61 spins"):
-        Spinning(system.directors, system.topology, comm.mpi)
+        turning_of(system.directors, system.topology, comm.mpi)
 
 
 def put_out(comm, folder, system):
     """Write two frames and assemble them, on the ranks of a communicator or alone (None)."""
-    spinning = Spinning(system.directors, system.topology, comm)
+    turning = turning_of(system.directors, system.topology, comm)
     atomic.make_folder(folder / "parts", comm)
     writer = PartWriter(folder / "parts", 0, comm, system.topology, {"part_seal": ""})
     for number in range(2):
-        orientation = spinning.orientation(number / 2)
+        orientation = turning.orientation(number / 2)
         low, high = slabs.slab(system.topology.beads, comm)
         frame = (array[low:high] for array in frame_of(system.topology.beads, number))
         writer.frame(number / 2, *frame, orientation=orientation)
     writer.close()
-    lasting = Lasting(system.topology, system.box, spinning.slabs(), ["orientation"])
+    constant = {"angular_velocity": turning.velocity, "moment_of_inertia": turning.moment}
+    lasting = Lasting(system.topology, system.box, constant, ["orientation"])
     assemble(folder, comm, lasting, writer.counters)
 
 

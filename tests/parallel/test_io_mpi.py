@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import DataError, EngineError
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part, write_checkpoint
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint.store import checkpoint_name, newest_valid, prune
 from hpcchain.io.hdf5 import atomic, seal, slabs, unclosable
 from hpcchain.io.output.assemble import assemble
@@ -133,7 +133,7 @@ def test_each_rank_reads_a_part_of_the_molecules(comm, folder, block, lengths):
     """The parts make the whole; none is asked for by more than one rank, and some ranks may have none."""
     system = system_of(lengths)
     write_checkpoint(folder / "p.h5", comm, system, 1.5, {"events": 3}, input_for(system))
-    found = read_part(folder / "p.h5", comm)
+    found = read_checkpoint(folder / "p.h5", comm, part=True)
     if comm.size == 1:
         assert found.system.held is None and same_system(found.system, system)
         return
@@ -153,10 +153,10 @@ def test_what_a_rank_allocates_for_its_part_does_not_follow_the_whole(comm, fold
     for count in (8, 24):
         system = system_of([10] * count * 300)
         write_checkpoint(folder / f"{count}.h5", comm, system, 1.5, {}, input_for(system))
-        for read in (read_checkpoint, read_part):
-            read(folder / f"{count}.h5", comm)  # what is made once is there
+        for part in (False, True):
+            read_checkpoint(folder / f"{count}.h5", comm, part)  # what is made once is there
             tracemalloc.start()
-            read(folder / f"{count}.h5", comm)
+            read_checkpoint(folder / f"{count}.h5", comm, part)
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
     whole, part = ((peaks[k + 2] - peaks[k]) / 48000 for k in (0, 1))
@@ -215,6 +215,7 @@ def test_one_ranks_disk_failure_is_everyones_and_leaves_the_earlier_file(comm, f
 
 @pytest.mark.parametrize("failing", ["first", "last"])
 def test_one_ranks_failed_write_is_everyones(comm, folder, monkeypatch, failing):
+    monkeypatch.setattr(parallel_slabs, "BLOCK", 2)  # each rank has rows
     system = system_of([1, 3, 5])
 
     def fail(*arguments):
@@ -222,7 +223,7 @@ def test_one_ranks_failed_write_is_everyones(comm, folder, monkeypatch, failing)
 
     with monkeypatch.context() as patch:
         if comm.rank == (0 if failing == "first" else comm.size - 1):
-            patch.setattr(slabs, "_buffer", fail)
+            patch.setattr(slabs, "_place", fail)
         with pytest.raises(DataError, match="Input/output error"):
             write_checkpoint(folder / "c.h5", comm, system, 2.0, {}, input_for(system))
     comm.Barrier()

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from hpcchain import machine
 from hpcchain.config import bounds, load_config
 from hpcchain.errors import ConfigError
 
@@ -173,11 +174,13 @@ def test_an_input_that_the_program_wrote_may_be_larger(tmp_path, monkeypatch):
     assert load_config(path, stored=True).beads == 2
 
 
-def test_rows_are_refused_where_there_is_no_memory_to_parse_them():
+def test_rows_are_refused_where_there_is_no_memory_to_parse_them(monkeypatch):
     text = "x = [" + "[1.5, 2.5, 3.5],\n" * 100_000 + "]"
-    bounds.require_bounded(text, "in.toml", left=1e9)
+    left = iter((1e9, 20e6))
+    monkeypatch.setattr(machine.Available, "left", lambda _: next(left))
+    bounds.require_bounded(text, "in.toml")
     with pytest.raises(ConfigError, match="^in.toml: reading it takes up to .* of memory, and 20 MB are there"):
-        bounds.require_bounded(text, "in.toml", left=20e6)
+        bounds.require_bounded(text, "in.toml")
 
 
 def test_positions_of_many_beads_stay_legitimate(tmp_path):

@@ -228,7 +228,14 @@ def test_what_a_function_raises_when_it_is_tried_is_its_fault(tmp_path, raised):
     assert f"'law' of {law} fails: {raised}" in command(COMMANDS["check"], tmp_path, code=78)
 
 
-@pytest.mark.parametrize("kind, said", [("pipe", "is a pipe"), ("folder", "is a folder"), ("long", "is longer than")])
+@pytest.mark.parametrize(
+    "kind, said",
+    [
+        ("pipe", "cannot be read: it is a pipe"),
+        ("folder", "cannot be read: it is a folder"),
+        ("long", "is longer than"),
+    ],
+)
 def test_what_is_no_plain_file_of_some_length_is_not_read(tmp_path, kind, said):
     law = write(tmp_path)
     law.unlink()
@@ -279,7 +286,7 @@ def test_stored_texts_are_bounded(tmp_path, monkeypatch):
 
 def test_devices_are_not_read(tmp_path):
     write(tmp_path, text=INPUT.replace("laws/law.py", "/dev/zero"))
-    assert "/dev/zero is a device, not a plain file" in command(COMMANDS["check"], tmp_path, code=78)
+    assert "/dev/zero cannot be read: it is a device, not a plain file" in command(COMMANDS["check"], tmp_path, code=78)
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -24,7 +24,8 @@ from hpcchain.config.demands.potentials import check_acting, check_limits, check
 from hpcchain.config.demands.stepping import check_stable, check_stepping
 from hpcchain.config.demands.units import check_units, thermal_square
 from hpcchain.config.keys.key import MOST_BEADS, numbered, required
-from hpcchain.config.keys.values import THERMAL_TIMES, Wrong
+from hpcchain.config.keys.sections import OF_BEADS
+from hpcchain.config.keys.values import THERMAL_TIMES, Wrong, wrong_as
 from hpcchain.config.packing import cubes
 from hpcchain.config.sizes import OF_START, in_tables
 from hpcchain.errors import ConfigError
@@ -158,19 +159,11 @@ def check_propagator(propagator: PropagatorSection, where: str, kinds: list[Mole
 
 def check_lists(kind: MoleculeSection, where: str) -> None:
     """Check that lists have one entry per bead or bond."""
-    sizes = {
-        "diameter": (kind.beads, "bead"),
-        "mass": (kind.beads, "bead"),
-        "bond_length": (kind.bond_count, "bond"),
-        "hard": (kind.beads, "bead"),
-        "types": (kind.beads, "bead"),
-        "moment": (kind.beads, "bead"),
-    }
-    for name, (size, item) in sizes.items():
+    for name in (*OF_BEADS, "bond_length"):
         value = getattr(kind, name)
+        size, item = (kind.bond_count, "bond") if name == "bond_length" else (kind.beads, "bead")
         if isinstance(value, tuple) and len(value) != size:
-            needs = f"needs {size}, one per {item}, or one for all"
-            raise Wrong(f"{where}.{name}: is a list of {len(value)}; {needs}")
+            raise Wrong(f"{where}.{name}: is a list of {len(value)}; needs {size}, one per {item}, or one for all")
 
 
 def check_rows(kind: MoleculeSection, where: str, method: str) -> None:
@@ -282,15 +275,13 @@ def check_temperature(config: Config) -> None:
     """Check that velocities drawn at initial.temperature are such as have been tried."""
     if config.initial.method == "file" or config.molecules[0].velocities is not None:
         return
-    why = untried_speed(smallest_diameter(config.molecules), thermal_square(config))
-    if why is not None:
-        raise Wrong(
-            f"initial.temperature: {config.initial.temperature:g} gives velocities too far from the diameters: {why}"
-        )
+    temperature = f"{config.initial.temperature:g}"
+    with wrong_as(Wrong, f"initial.temperature: {temperature} gives velocities too far from the diameters: "):
+        require_tried_speed(smallest_diameter(config.molecules), thermal_square(config))
 
 
-def untried_speed(diameter: float, squared: float) -> str | None:
-    """Return why a mean square speed is refused, None where it is not.
+def require_tried_speed(diameter: float, squared: float) -> None:
+    """Raise Wrong for a mean square speed that has not been tried.
 
     Parameters
     ----------
@@ -299,7 +290,8 @@ def untried_speed(diameter: float, squared: float) -> str | None:
     squared : float
         0: nothing moves [length^2 / time^2].
     """
-    return THERMAL_TIMES.wrong(diameter / squared**0.5) if squared > 0.0 else None
+    if squared > 0.0:
+        THERMAL_TIMES.require(diameter / squared**0.5)
 
 
 def smallest_diameter(kinds: Sequence[MoleculeSection]) -> float:

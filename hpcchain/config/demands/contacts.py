@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_contact(config: Config) -> None:
-    """Raise Wrong, with key and reason, where coefficients of contacts are impossible.
-
-    Parameters
-    ----------
-    config : Config
-    """
+    """Raise Wrong, with key and reason, where coefficients of contacts are impossible."""
     taken: dict[tuple[str, ...], str] = {}
     for where, one in numbered(config.contact.pairs):
         check_pair(config, one, where)
@@ -84,16 +79,10 @@ def read_walls(tables: object) -> tuple[WallSection, ...]:
     """Return the WallSections of what TOML holds under "wall"; raises Wrong with key and reason."""
     walls = read_sections(WallSection, tables)
     for where, one in numbered(walls):
-        require_side_or_shape(one, where)
+        if (one.side is None) == (one.shape is None):
+            raise Wrong(f"{where}: give it a side of the box, or a shape, and not both")
+        require_own(one, "a side of the box" if one.shape is None else f'shape "{one.shape}"', where)
     return tuple(walls)
-
-
-def require_side_or_shape(one: WallSection, where: str) -> None:
-    """Raise Wrong where a wall has not one of the two, or keys of the other, or not all of its own."""
-    if (one.side is None) == (one.shape is None):
-        raise Wrong(f"{where}: give it a side of the box, or a shape, and not both")
-    owner = "a side of the box" if one.shape is None else f'shape "{one.shape}"'
-    require_own(one, owner, where)
 
 
 def check_walls(config: Config) -> None:

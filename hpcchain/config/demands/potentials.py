@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,31 +17,21 @@ from hpcchain.config.demands.contacts import require_types
 from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.schema import read_sections, require_own
 from hpcchain.config.keys.sections import PotentialSection
-from hpcchain.config.keys.values import LENGTHS, Wrong
+from hpcchain.config.keys.values import Wrong
 from hpcchain.config.text import content, digest
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.bonds import type_names
-from hpcchain.model.physics.extended import type_pairs
-from hpcchain.model.physics.step_potentials import CLOSEST, pairs_apart, steps_problem
+from hpcchain.model.physics.extended import LEVELS, type_pairs
+from hpcchain.model.physics.step_potentials import CLOSEST, pairs_apart
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config, MoleculeSection
 
 
 def read_potentials(tables: object, source: str) -> tuple[PotentialSection, ...]:
-    """Return the PotentialSections of the input.
+    """Return the PotentialSections of what TOML holds under "potential"; raises Wrong with key and reason.
 
-    Parameters
-    ----------
-    tables : object
-        What TOML holds under "potential".
-    source : str
-        The input's file, to which names of files are relative.
-
-    Raises
-    ------
-    Wrong
-        With key and reason.
+    Names of files are relative to the input's file, `source`.
     """
     return tuple(finish(one, where, source) for where, one in numbered(read_sections(PotentialSection, tables)))
 
@@ -56,12 +47,22 @@ def finish(one: PotentialSection, where: str, source: str) -> PotentialSection:
         if getattr(one, key) is not None:
             raise Wrong(f'{where}.{key}: means nothing on "{one.on}", only on "{on}"; remove it')
     if name == "steps":
-        problem = steps_problem(list(one.distances or ()), list(one.energies or ()))
-        if problem:
-            raise Wrong(f"{where}.{problem}")
+        require_steps(required(one.distances), required(one.energies), where)
     if name in one.keys()["shift"].of and one.on in (None, "pair"):
         one = replace(one, shift=one.shift is not False)
     return with_file(one, where, source) if name == "module" else one
+
+
+def require_steps(distances: tuple[float, ...], energies: tuple[float, ...], where: str) -> None:
+    """Raise Wrong unless distances of a potential's steps ascend, and energies have a step at each."""
+    if not 0 < len(distances) < LEVELS:
+        raise Wrong(f"{where}.distances: {len(distances)} of them, not from 1 to {LEVELS - 1}")
+    if len(energies) != len(distances):
+        raise Wrong(f"{where}.energies: {len(energies)} of them for {len(distances)} distances; give one for each")
+    if any(b <= a * (1.0 + CLOSEST) for a, b in pairwise(distances)):
+        raise Wrong(f"{where}.distances: {[*distances]} do not ascend, each by a millionth at least")
+    if any(a == b for a, b in pairwise([*energies, 0.0])):
+        raise Wrong(f"{where}.energies: {[*energies]} has a step of no height; leave that distance out")
 
 
 def with_file(one: PotentialSection, where: str, source: str) -> PotentialSection:
@@ -145,9 +146,6 @@ def check_limits(config: Config, kind: MoleculeSection, key: str) -> None:
     for separation, least, most in kind.distance_limits:
         if least >= most:
             raise Wrong(f"{key}: least = {least:g} is not below most = {most:g}")
-        why = LENGTHS.wrong(most)
-        if why is not None:
-            raise Wrong(f"{key}: most = {why}")
         pairs = pairs_apart(kind.beads, bonds, separation)
         if not len(pairs):
             raise Wrong(f"{key}: no beads are {separation} bonds apart; remove it")

@@ -49,12 +49,7 @@ ROUND_OFF = 2.0**-52
 
 
 def check_stepping(config: Config) -> None:
-    """Raise Wrong, with key and reason, when the keys of steps do not fit the engine or one another.
-
-    Parameters
-    ----------
-    config : Config
-    """
+    """Raise Wrong, with key and reason, when the keys of steps do not fit the engine or one another."""
     steps = config.steps
     check_walls(config)
     if config.run.engine == "events" or steps is None:

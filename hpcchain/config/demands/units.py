@@ -17,7 +17,7 @@ import numpy as np
 
 from hpcchain.config.keys.schema import KEYS
 from hpcchain.config.keys.sections import MoleculeSection, WallSection
-from hpcchain.config.keys.values import EDGES, Tried, Wrong
+from hpcchain.config.keys.values import EDGES, Tried, Wrong, wrong_as
 from hpcchain.propagators.catalogue import PROPAGATORS
 
 if TYPE_CHECKING:
@@ -169,11 +169,9 @@ def check_value(where: str, greatest: float, unit: Powers, beads: Beads, config:
         tried, seen = MOMENTS, reduced
     else:
         tried, seen = NATURAL_TIMES, reduced ** (1.0 / time)
-    why = tried.wrong(seen)
-    if why is not None:
-        raise Wrong(
-            f"{where}: {greatest:g} does not fit beads of diameter {beads.diameter:g} and mass {beads.mass:g}: {why}"
-        )
+    whose = f"beads of diameter {beads.diameter:g} and mass {beads.mass:g}"
+    with wrong_as(Wrong, f"{where}: {greatest:g} does not fit {whose}: "):
+        tried.require(seen)
     if time and config.run.engine == "events" and seen < FASTEST * beads.thermal:
         raise Wrong(
             f"{where}: {greatest:g} acts within a time of {seen:.3g}, and beads take {beads.thermal:.3g} for a "

@@ -53,6 +53,8 @@ ROUND = ("sphere", "cylinder")
 AUTO: tuple[Literal["auto"], ...] = ("auto",)
 NONE: tuple[Literal["none"], ...] = ("none",)
 AUTO_OR_ALL: tuple[Literal["auto", "all"], ...] = ("auto", "all")
+OF_BEADS = ("diameter", "mass", "hard", "types", "moment")
+"""Keys of [[molecule]] with one value for all beads, or one for each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +169,7 @@ class MoleculeSection(Section):
     )
     distance_limits: tuple[DistanceLimit, ...] = key(
         (),
-        Each(Named(DistanceLimit, (Integer(2), Number(least=0.0), Number(above=0.0)))),
+        Each(Named(DistanceLimit, (Integer(2), Number(least=0.0), LENGTH))),
         'engine "events": distances of beads so many bonds apart are kept between least and most, for example '
         "[{ separation = 2, least = 1.2, most = 1.9 }] [length]",
     )

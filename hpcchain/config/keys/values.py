@@ -4,7 +4,8 @@ import datetime
 import difflib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -29,6 +30,15 @@ class Wrong(Exception):
     """A value that a key cannot hold; the text says why, the caller adds the file and the key."""
 
 
+@contextmanager
+def wrong_as(error: type[Exception], before: str) -> Iterator[None]:
+    """Raise what is Wrong inside as another error, with a text before it."""
+    try:
+        yield
+    except Wrong as wrong:
+        raise error(f"{before}{wrong}") from None
+
+
 def read_as(name: str, rule: Value[T], value: object) -> T:
     """Return a value as a rule reads it; raises Wrong with a name before what is wrong."""
     try:
@@ -49,14 +59,13 @@ class Tried:
     least: float
     most: float
 
-    def wrong(self, value: float) -> str | None:
-        """Return why a number is refused, None where it is not; 0 is left to the caller."""
-        if value == 0.0 or self.least <= abs(value) <= self.most:
-            return None
-        return (
-            f"{value:g} is beyond the range {self.least:g} to {self.most:g} of {self.name} that has been tried; "
-            "choose other units of mass, length and time, so that diameters, masses and temperatures are near 1"
-        )
+    def require(self, value: float) -> None:
+        """Raise Wrong for a number that has not been tried; 0 is left to the caller."""
+        if not (value == 0.0 or self.least <= abs(value) <= self.most):
+            raise Wrong(
+                f"{value:g} is beyond the range {self.least:g} to {self.most:g} of {self.name} that has been tried; "
+                "choose other units of mass, length and time, so that diameters, masses and temperatures are near 1"
+            )
 
 
 # Every propagator keeps its energy error with lengths and thermal times of 1e-8 and 1e8, masses of 1e-18 and 1e18.
@@ -132,9 +141,8 @@ class Number:
         low = (self.above is not None and number <= self.above) or (self.least is not None and number < self.least)
         if low or (self.most is not None and number > self.most):
             raise Wrong(f"{number:g} is out of range; needs a {self}")
-        why = None if self.tried is None else self.tried.wrong(number)
-        if why is not None:
-            raise Wrong(why)
+        if self.tried is not None:
+            self.tried.require(number)
         return number
 
 
@@ -433,9 +441,8 @@ class Rows(Generic[Entry]):
             self._complain(value)
         if self.tried is not None and len(rows):
             at = int(np.argmax(np.abs(rows).max(axis=1)))
-            why = self.tried.wrong(float(np.abs(rows[at]).max()))
-            if why is not None:
-                raise Wrong(f"row {at}: {why}")
+            with wrong_as(Wrong, f"row {at}: "):
+                self.tried.require(float(np.abs(rows[at]).max()))
         return rows
 
     def _complain(self, value: list[list[object]]) -> None:

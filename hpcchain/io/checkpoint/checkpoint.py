@@ -197,29 +197,18 @@ def _write(
             files.put_json(file, name, value, comm)
 
 
-def read_checkpoint(path: Path | str, comm: Communicator | None = None) -> Checkpoint:
-    """Read a checkpoint or start file, on every rank all of it; collective.
+def read_checkpoint(path: Path | str, comm: Communicator | None = None, part: bool = False) -> Checkpoint:
+    """Read a checkpoint or start file; collective.
+
+    Every rank has all molecules, or an even `part` of them: then nothing on any of several ranks grows with the number
+    of molecules of the whole.
 
     Raises
     ------
     DataError
         On every rank, when the file is missing, foreign, truncated or damaged anywhere.
     """
-    return _read(path, comm, whole=True)
-
-
-def read_part(path: Path | str, comm: Communicator | None) -> Checkpoint:
-    """Read this rank's part of a checkpoint or start file, an even one of all molecules; collective.
-
-    On several ranks nothing on any rank grows with the number of molecules of the whole; one rank gets what
-    `read_checkpoint` returns.
-
-    Raises
-    ------
-    DataError
-        On every rank, as `read_checkpoint`.
-    """
-    return _read(path, comm, whole=not is_parallel(comm))
+    return _read(path, comm, whole=not (part and is_parallel(comm)))
 
 
 def read_outline(path: Path | str) -> Checkpoint:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, cast
 
 import h5py
 import numpy as np
@@ -26,14 +26,6 @@ UNIT = 1e-12
 """How far the norm of a stored orientation may be from 1: round-off, of a run from a run from a run."""
 
 
-class Constants(TypedDict):
-    """What is stored besides the table."""
-
-    seed: int
-    temperature: float
-    random: bool
-
-
 def put(
     file: h5py.File, directors: Directors, beads: int, comm: Communicator | None, blocks: int | None = None
 ) -> None:
@@ -41,13 +33,9 @@ def put(
 
     Their table must have this rank's slab of the beads.
     """
-    constants = {
-        "seed": directors.seed,
-        "temperature": directors.temperature,
-        "random": directors.table is None,
-    }
-    files.put_json(file, f"{GROUP}/constants", constants, comm)
     whole = directors.table
+    constants = {"seed": directors.seed, "temperature": directors.temperature, "random": whole is None}
+    files.put_json(file, f"{GROUP}/constants", constants, comm)
     if whole is None:
         return
     rules = {name: Rule.of(getattr(whole, name)) for name in TABLE}
@@ -80,8 +68,8 @@ def get(
     DataError
         On every rank, when they are damaged or make no sense.
     """
-    given = cast("Constants", files.get_json(file, f"{GROUP}/constants", dict, comm))
-    found = directors.fresh(given["seed"], given["temperature"])
+    given = files.get_json(file, f"{GROUP}/constants", dict, comm)
+    found = directors.fresh(cast("int", given["seed"]), cast("float", given["temperature"]))
     problem = _problem(found)
     if not given["random"]:
         for table in _tables(file, beads, comm, blocks):

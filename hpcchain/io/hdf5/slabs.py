@@ -1,6 +1,6 @@
 """Rows of HDF5 datasets, written and read by all ranks in contiguous slabs of the global order.
 
-Every rank takes part in every call; one that owns nothing passes zero rows, which become an explicit empty selection.
+Every rank takes part in every call; one that owns nothing passes zero rows.
 Datasets are contiguous and of fixed size. Slabs begin at whole blocks of rows, so that per-block checksums do not
 depend on the number of ranks.
 
@@ -50,11 +50,10 @@ def write_all(parts: Sequence[Part], comm: Communicator | None) -> None:
     """
     with agreed(comm):
         for dataset, start, rows in parts:
-            if dataset.size:
+            if rows.size:
                 with translated(dataset.file.filename, f"writing {dataset.name} (is there space on the disk?)"):
                     part = np.ascontiguousarray(rows, dtype=dataset.dtype)
-                    memory, space = _selection(dataset, start, part.shape)
-                    dataset.id.write(memory, space, _buffer(part))
+                    dataset.write_direct(part, dest_sel=_place(dataset, start, part.shape))
 
 
 def read_at(
@@ -64,9 +63,8 @@ def read_at(
     part = np.empty(0, dtype=dataset.dtype)
     with together(comm, dataset.file.filename, f"reading {dataset.name}"):
         part = np.empty(shape, dtype=dataset.dtype)
-        if dataset.size:
-            memory, space = _selection(dataset, start, part.shape)
-            dataset.id.read(memory, space, _buffer(part))
+        if part.size:
+            dataset.read_direct(part, source_sel=_place(dataset, start, shape))
     return part
 
 
@@ -96,22 +94,9 @@ def block_sums(part: np.ndarray) -> np.ndarray:
     )
 
 
-def _selection(
-    dataset: h5py.Dataset, start: tuple[int, ...], shape: tuple[int, ...]
-) -> tuple[h5py.h5s.SpaceID, h5py.h5s.SpaceID]:
-    """Return the memory and file selections of one block; explicitly empty when it has no elements."""
-    space, start = dataset.id.get_space(), (*start, *[0] * (len(shape) - len(start)))
-    if 0 in shape:
-        space.select_none()
-        memory = h5py.h5s.create_simple((1,))
-        memory.select_none()
-        return memory, space
-    limits = [low + count <= extent for low, count, extent in zip(start, shape, dataset.shape, strict=True)]
-    if not all(limits):
+def _place(dataset: h5py.Dataset, start: tuple[int, ...], shape: tuple[int, ...]) -> tuple[slice, ...]:
+    """Return where rows of a shape are in a dataset; raises ValueError where they are not all in it."""
+    start = (*start, *[0] * (len(shape) - len(start)))
+    if not all(low + count <= extent for low, count, extent in zip(start, shape, dataset.shape, strict=True)):
         raise ValueError(f"rows {start} + {shape} lie outside its shape {dataset.shape}")
-    space.select_hyperslab(tuple(start), tuple(shape))
-    return h5py.h5s.create_simple(tuple(shape)), space
-
-
-def _buffer(part: np.ndarray) -> np.ndarray:
-    return part if part.size else np.zeros(1, dtype=part.dtype)
+    return tuple(slice(low, low + count) for low, count in zip(start, shape, strict=True))

@@ -17,7 +17,7 @@ from hpcchain.io.output import events, lineage, trajectory
 from hpcchain.io.output.lineage import FILES, PARTS, FileHead
 from hpcchain.io.output.parts import list_parts, sorted_events
 from hpcchain.io.output.recoverable_output import output_in, way_on
-from hpcchain.io.output.run_output import COLUMNS, Piece, clock_of, joined_files, joined_reports, pieces_of
+from hpcchain.io.output.run_output import Piece, Series, clock_of, joined_files, joined_reports, pieces_of
 from hpcchain.io.output.trajectory import Lasting
 from hpcchain.io.provenance import collect
 from hpcchain.parallel import slabs as parallel_slabs
@@ -162,6 +162,6 @@ def _observables(file: h5py.File, output: RunOutput, lasting: Lasting, comm: Com
         series, first = joined_reports(output)
     file.attrs["reports"] = np.int64(output.rows("observables"))
     for name in sorted(series):
-        for column, pieces in zip(COLUMNS, series[name], strict=True):
+        for column, pieces in zip(Series._fields, series[name], strict=True):
             slabs.put(file, f"{name}/{column}", np.concatenate(pieces), comm)
         file[name].attrs["first_report"] = np.int64(first[name])

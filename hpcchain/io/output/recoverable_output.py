@@ -69,14 +69,7 @@ class RunOutput:
 
 @dataclass(frozen=True)
 class Output:
-    """The output in a run directory: of each file and part the head, the DataError that it gave, or None: not there.
-
-    Attributes
-    ----------
-    folder : Path
-    files : dict of kind -> FileHead, DataError or None
-    parts : list of (index, PartHead or DataError)
-    """
+    """The output in a run directory: of each file and part the head, the DataError that it gave, or None: not there."""
 
     folder: Path
     files: dict[str, FileHead | DataError | None]

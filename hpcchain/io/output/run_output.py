@@ -32,15 +32,13 @@ if TYPE_CHECKING:
     from hpcchain.model.system import System
     from hpcchain.parallel.agreement import Communicator
 
-COLUMNS = ("step", "time", "value")
-"""Tables of each observable, /<name>/..., one row per report."""
 TRIES, PAUSE = 200, 0.02
 """A run may join its parts and remove them while its files are looked up; they are looked up again then, so
 often at most, after so many wall seconds."""
 
 
 class Series(NamedTuple):
-    """An observable, a row a report: (R,) int64, (R,) float64 [time], (R, ...) float64."""
+    """An observable, /<name>/..., a row a report: (R,) int64, (R,) float64 [time], (R, ...) float64."""
 
     step: np.ndarray
     time: np.ndarray
@@ -345,8 +343,8 @@ def fixed_of(system: System) -> Trajectory:
 
 def series_in(group: h5py.File | h5py.Group) -> dict[str, Series]:
     """Return name -> Series of the observables in an open file or group; not collective."""
-    names = [name for name in group if all(f"{name}/{column}" in group for column in COLUMNS)]
-    return {name: Series(*(files.get(group, f"{name}/{column}") for column in COLUMNS)) for name in names}
+    names = [name for name in group if all(f"{name}/{column}" in group for column in Series._fields)]
+    return {name: Series(*(files.get(group, f"{name}/{column}") for column in Series._fields)) for name in names}
 
 
 def read_reports(output: RunOutput) -> dict[str, Series]:

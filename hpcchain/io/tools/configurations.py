@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hpcchain.config.text import OURS, opened, other_kind
+from hpcchain.config.text import OURS, opened
 from hpcchain.errors import DataError, HpcchainError, UsageError
 
 T = TypeVar("T")
@@ -128,7 +128,7 @@ def read_configuration(path: Path | str, fmt: str | None = None, frame: int | No
         Where the file cannot be read, or its box is not rectangular.
     """
     kind = format_of(path, fmt)
-    require_plain(path)
+    require_foreign(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of guesses that are not used
@@ -153,16 +153,13 @@ def read_configuration(path: Path | str, fmt: str | None = None, frame: int | No
     return found._replace(velocity=None) if still else found
 
 
-def require_plain(path: Path | str) -> None:
+def require_foreign(path: Path | str) -> None:
     """Raise DataError unless a path is a plain file, and none that this program wrote."""
     try:
         with opened(path) as file:
-            kind = other_kind(os.fstat(file.fileno()))
-            head = b"" if kind else file.read(max(map(len, OURS)))
+            head = file.read(max(map(len, OURS)))
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if kind:
-        raise DataError(f"{path}: cannot be read: it is {kind}, not a plain file")
     if head.startswith(OURS):
         raise DataError(f'{path}: is a file of hpcchain; a run starts from it with initial.method = "file"')
 

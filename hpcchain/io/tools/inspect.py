@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.config.packing import bead_volume
 from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.growth_state import read_growth
@@ -109,7 +110,7 @@ def _checkpoint(path: Path | str) -> dict[str, object]:
         "beads": composition.beads,
         "bonds": composition.count("bonds"),
         "molecules": f"{composition.molecules} ({_kinds(composition)})",
-        **_packing(composition.bead_volume(), box.size, not np.any(box.boundary == OPEN)),
+        **_packing(bead_volume(found.config.molecules), box.size, not np.any(box.boundary == OPEN)),
         "propagator": _propagators(composition, found.system.physics),
     }
     if found.system.directors is not None:

@@ -31,8 +31,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hpcchain.errors import ConfigError
-
 LANES = 4
 SIZE, BEADS, BONDS, STRIDE, FILL, LOW, HIGH, SEQUENCE, COLUMN, ROW, COUPLINGS, COUPLING, UPDATE, NARROW, BAND = range(
     15
@@ -49,20 +47,14 @@ def build_structure(n: int, bonds: np.ndarray) -> np.ndarray:
     n : int
         Number of beads.
     bonds : (nb, 2) array of int
-        Local bead ids (low, high) of each bond; the bond vector points from the first to the second.
+        Local bead ids (low, high) of each bond, each once; the bond vector points from the first to the second.
 
     Returns
     -------
     (size,) int64 array
         The relocatable description laid out as the module's table says.
-
-    Raises
-    ------
-    ConfigError
-        If a bond names a bead that does not exist, joins a bead to itself, or is given twice.
     """
     bonds = np.asarray(bonds, dtype=np.int64).reshape(-1, 2)
-    _check_bonds(n, bonds)
     sequence, columns = _eliminate(_neighbours(n, bonds))
     slot = {}
     for bond in sequence:
@@ -90,19 +82,6 @@ def build_structure(n: int, bonds: np.ndarray) -> np.ndarray:
 def padded(count: int) -> int:
     """Round a count up to a multiple of LANES."""
     return -(-count // LANES) * LANES
-
-
-def _check_bonds(n: int, bonds: np.ndarray) -> None:
-    seen = set()
-    for low, high in bonds.tolist():
-        if not (0 <= low < n and 0 <= high < n):
-            raise ConfigError(f"bond [{low}, {high}]: beads of this molecule are numbered 0 to {n - 1}")
-        if low == high:
-            raise ConfigError(f"bond [{low}, {high}] joins a bead to itself; remove it")
-        pair = (min(low, high), max(low, high))
-        if pair in seen:
-            raise ConfigError(f"bond [{low}, {high}] is given twice; remove one")
-        seen.add(pair)
 
 
 def _bonds_at(n: int, bonds: np.ndarray) -> list[list[tuple[int, int]]]:

@@ -13,7 +13,7 @@ number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -141,21 +141,6 @@ def potential_energies(
         begin = table[PAIRS + own[rows] * types + other_type(codes // LEVELS - 1)].astype(np.int64)
         np.add.at(found, rows, 0.5 * table[begin + ENERGIES + codes % LEVELS])
     return found
-
-
-def steps_problem(distances: Sequence[float], energies: Sequence[float]) -> str | None:
-    """Return what is wrong with a potential's distances and energies, "key: reason", or None."""
-    if not all(type(x) in (int, float) and np.isfinite(x) for x in [*distances, *energies]):
-        return "distances: are not numbers"
-    if not 0 < len(distances) < LEVELS:
-        return f"distances: {len(distances)} of them, not from 1 to {LEVELS - 1}"
-    if len(energies) != len(distances):
-        return f"energies: {len(energies)} of them for {len(distances)} distances; give one for each"
-    if distances[0] <= 0.0 or any(b <= a * (1.0 + CLOSEST) for a, b in zip(distances, distances[1:], strict=False)):
-        return f"distances: {[*distances]} do not ascend from above 0, each by a millionth at least"
-    if any(a == b for a, b in zip(energies, [*energies[1:], 0.0], strict=True)):
-        return f"energies: {[*energies]} has a step of no height; leave that distance out"
-    return None
 
 
 def inside_is_sound(inside: np.ndarray, ids: np.ndarray, topology: Composition, physics: Physics) -> np.ndarray:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.config.demands.check import untried_speed, walls_of
+from hpcchain.config.demands.check import require_tried_speed, walls_of
 from hpcchain.config.keys.key import required
-from hpcchain.config.keys.values import PLACES
+from hpcchain.config.keys.values import PLACES, wrong_as
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.independence import require_independent
@@ -109,12 +109,10 @@ class GivenBeads:
         """Raise for places and speeds that have not been tried (`hpcchain.config.keys.values`)."""
         if not len(self.position):
             return
-        why = PLACES.wrong(float(np.abs(self.position).max()))
-        if why is not None:
-            raise ConfigError(f"{self.source}: molecule.positions: {why}")
-        why = untried_speed(float(self.topology.diameter.min()), self.squared)
-        if why is not None:
-            raise ConfigError(f"{self.source}: molecule.velocities: they are too far from the diameters: {why}")
+        with wrong_as(ConfigError, f"{self.source}: molecule.positions: "):
+            PLACES.require(float(np.abs(self.position).max()))
+        with wrong_as(ConfigError, f"{self.source}: molecule.velocities: they are too far from the diameters: "):
+            require_tried_speed(float(self.topology.diameter.min()), self.squared)
 
     def require_within(self, config: Config) -> None:
         """Raise unless beads are inside all of an input's walls with shapes, to 1e-9 of their diameters."""

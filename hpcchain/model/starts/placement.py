@@ -21,9 +21,16 @@ from hpcchain.model.physics.step_potentials import pairs_apart
 from hpcchain.model.physics.walls import enclosures
 from hpcchain.model.random import Stream
 from hpcchain.model.starts import placement_kernel as kernel
-from hpcchain.model.starts.conformation import conformation, is_rigid, stiff_conformation
+from hpcchain.model.starts.conformation import (
+    CLOSE,
+    MOST_BEADS,
+    Sought,
+    conformation,
+    embed,
+    is_rigid,
+    stiff_conformation,
+)
 from hpcchain.model.starts.constraints import project_positions
-from hpcchain.model.starts.embedding import CLOSE, MOST_BEADS, Sought, embed
 from hpcchain.model.system import WALL
 
 if TYPE_CHECKING:
@@ -106,7 +113,7 @@ class ToPlace(NamedTuple):
             shapes = several(self.sought.group, partial(make, self.sought))
             if len(shapes):
                 return shapes
-        error = embed(self.sought._replace(self_contact=False)).error
+        _, error = embed(self.sought._replace(self_contact=False))
         if error > CLOSE:
             found = f"(in the nearest that was found a bond is off by {100.0 * error:.2g} % of its length)"
             raise NoArrangement(self._no_arrangement(found))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,14 +31,7 @@ def frames_between(config: Config, begin: float = 0.0) -> int:
     return math.ceil(times(span, config.output.frame_every) * (1.0 - ROUNDING)) + (1 if begin == 0.0 else 0)
 
 
-def require_disk_for(
-    config: Config,
-    beads: int,
-    folder: Path,
-    mpi: Communicator | None,
-    begin: float = 0.0,
-    free: Callable[[Path], int | None] | None = None,
-) -> None:
+def require_disk_for(config: Config, beads: int, folder: Path, mpi: Communicator | None, begin: float = 0.0) -> None:
     """Raise ConfigError on every rank where the frames of a run do not fit on the disk of its folder; collective.
 
     They are there twice while they are joined, be it in passing: in parts or in the file that was joined before, and in
@@ -55,14 +47,12 @@ def require_disk_for(
     mpi : communicator or None
     begin : float
         Where the run goes on from [time].
-    free : callable, optional
-        Stands in for `free_bytes`.
     """
     count = frames_between(config, begin)
     earlier = frames_between(replace(config, run=replace(config.run, end_time=begin))) if begin > 0.0 else 0
     checkpoints = config.output.keep_checkpoints + 1 if begin == 0.0 else 0
     need = (2 * count + earlier + 2 * checkpoints) * frame_bytes(config, beads)
-    there = root_does(mpi, folder, "asking for free disk space", lambda: (free or free_bytes)(folder))
+    there = root_does(mpi, folder, "asking for free disk space", lambda: free_bytes(folder))
     if there is None or need <= there:
         return
     agree(

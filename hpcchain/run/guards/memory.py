@@ -248,7 +248,6 @@ def require_memory(
     comm: Single | World,
     name: str,
     way: str,
-    available: Available | None = None,
     ranks: int | None = None,
 ) -> None:
     """Raise ConfigError on every rank unless each node has the memory that its ranks need; collective.
@@ -261,14 +260,12 @@ def require_memory(
         What needs it, for the message.
     way : str
         What to change.
-    available : machine.Available, optional
-        Asked of the system when left out.
     ranks : int, optional
         Of each run, where groups of so many have one each; by default all have one.
     """
     ranks = ranks or comm.size
     need = extent.need(ranks)
-    lack = lacking(need, comm.on_node(available or machine.available()))
+    lack = lacking(need, comm.on_node(machine.available()))
     text = None
     if lack is not None:
         wanted, there = lack

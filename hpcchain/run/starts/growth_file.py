@@ -30,14 +30,7 @@ SAME = ("box", "molecules", "initial", "propagator", "contact", "walls")
 
 
 class GrowthFile:
-    """One file next to what the start is made for.
-
-    Parameters
-    ----------
-    path : path
-    config : Config
-    mpi : communicator or None
-    """
+    """One file next to what the start is made for."""
 
     def __init__(self, path: Path | str, config: Config, mpi: Communicator | None) -> None:
         self.path, self._config, self._mpi = Path(path), config, mpi

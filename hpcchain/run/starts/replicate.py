@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcchain.config.demands.check import check, untried_speed
-from hpcchain.config.keys.key import MOST_BEADS
-from hpcchain.config.keys.values import Wrong
+from hpcchain.config.demands.check import check, require_tried_speed
+from hpcchain.config.keys.values import wrong_as
 from hpcchain.config.sizes import with_counts
 from hpcchain.errors import ConfigError, UsageError
 from hpcchain.io.checkpoint.checkpoint import write_start
 from hpcchain.model.clock import tick_for
 from hpcchain.model.starts.given import TOLERANCE, require_apart
-from hpcchain.model.starts.replicate_system import Copies
-from hpcchain.model.starts.replicate_velocities import Sums, Thermal
+from hpcchain.model.starts.replicate_system import Copies, Sums, Thermal
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.system import State, System
 from hpcchain.parallel import slabs
@@ -67,12 +65,10 @@ def enlarged(config: Config, numbers: Sequence[int], start: Path | str) -> Confi
     count = math.prod(numbers)
     size = tuple(edge * number for edge, number in zip(config.box.size, numbers, strict=True))
     initial = replace(config.initial, method="file", file=os.path.abspath(start))
-    try:
+    with wrong_as(ConfigError, f"{config.source}: --replicate: "):
         molecules = with_counts(config.molecules, count)
         large = replace(config, box=replace(config.box, size=size), molecules=molecules, initial=initial)
         check(large)
-    except Wrong as wrong:
-        raise ConfigError(f"{config.source}: --replicate: {wrong}") from None
     return large
 
 
@@ -122,7 +118,6 @@ def write_copies(
         go_on()
         return thermal.state(low, high)
 
-    require_few(config, system.topology.beads * math.prod(numbers))
     copies = Copies(system.box, system.topology, whole_positions(system, comm), numbers)
     require_digits(config, copies)
     thermal = Thermal(copies, config.initial.temperature, config.initial.seed)
@@ -136,21 +131,12 @@ def write_copies(
     taken = require_digits(config, copies, total.projected)
     require_apart(config.source, copies.overlap(TOLERANCE - taken), system.topology.diameters_of)
     thermal.settle(total)
-    why = untried_speed(copies.least_diameter, thermal.speed**2)
-    if why is not None:
-        raise ConfigError(f"{config.source}: initial.temperature: {why}")
+    with wrong_as(ConfigError, f"{config.source}: initial.temperature: "):
+        require_tried_speed(copies.least_diameter, thermal.speed**2)
     physics = physics_with(config, tick_for(copies.least_diameter / thermal.speed))
     no_beads = State.at_time_zero(*np.zeros((2, 0, 3)))  # `state_of` makes beads
     large = System(copies.box, copies.composition, no_beads, physics, directors=directors)
     write_start(path, comm.mpi, large, state_of, config, BLOCKS)
-
-
-def require_few(config: Config, beads: int) -> None:
-    """Raise ConfigError for more beads than there may be."""
-    if beads > MOST_BEADS:
-        raise ConfigError(
-            f"{config.source}: --replicate: {beads} beads in all are more than {MOST_BEADS}; give fewer copies"
-        )
 
 
 def require_digits(config: Config, copies: Copies, projected: float = 0.0) -> float:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from hpcchain.config.keys.key import numbered, required
 from hpcchain.config.keys.schema import read_sections
-from hpcchain.config.keys.sections import MoleculeSection
-from hpcchain.config.keys.values import Wrong, shown
+from hpcchain.config.keys.sections import OF_BEADS, MoleculeSection
+from hpcchain.config.keys.values import shown, wrong_as
 from hpcchain.config.load import config_from_table, finish, named
 from hpcchain.errors import ConfigError
 from hpcchain.io.tools.configurations import ROUNDED, SINGLE, format_of, read_configuration
@@ -25,7 +25,7 @@ from hpcchain.model.topology import build_box, build_composition
 from hpcchain.run.starts.bead_arrays import Beads, Names
 from hpcchain.run.starts.growth import largest_size
 from hpcchain.run.starts.starting import start_system
-from hpcchain.run.starts.user_system import OF_ALL, OF_BEADS, box_of, with_keys
+from hpcchain.run.starts.user_system import OF_ALL, box_of, with_keys
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
@@ -174,10 +174,8 @@ def of_given_molecules(
     source: Source, there: Configuration, table: dict[str, object], kinds: list[object], name: str
 ) -> Found:
     """Return what `found_in` does where the input's [[molecule]] tables say what molecules are."""
-    try:
+    with wrong_as(ConfigError, f"{name}: "):
         sections = [finish(kind, where) for where, kind in numbered(read_sections(MoleculeSection, kinds))]
-    except Wrong as wrong:
-        raise ConfigError(f"{name}: {wrong}") from None
     if source.bond_length is not None:
         raise ConfigError(f"{name}: molecule: its tables say bond_length; give it there, not by --bond-length")
     count = sum(kind.count * kind.beads for kind in sections)
@@ -286,10 +284,8 @@ def box_table(path: Path | str, there: Configuration, table: Mapping[str, object
 
 def named_table(section: str, table: Mapping[str, object]) -> Mapping[str, object]:
     """Return the table of a section of the input; raises ConfigError where it is none."""
-    try:
+    with wrong_as(ConfigError, ""):
         return named(section, table)
-    except Wrong as wrong:
-        raise ConfigError(str(wrong)) from None
 
 
 def run_input(config: Config, start: Path | str) -> Config:
@@ -309,9 +305,7 @@ def run_input(config: Config, start: Path | str) -> Config:
 
 def plainly(kind: MoleculeSection) -> MoleculeSection:
     """Return a kind with one value where all beads, or all bonds, have the same."""
-    same = {}
-    for name in ("bond_length", "diameter", "mass", "types", "hard", "moment"):
-        value = getattr(kind, name)
-        if isinstance(value, tuple) and len(set(value)) == 1:
-            same[name] = value[0]
-    return replace(kind, **same)
+    lists = {name: getattr(kind, name) for name in (*OF_BEADS, "bond_length")}
+    return replace(
+        kind, **{name: own[0] for name, own in lists.items() if isinstance(own, tuple) and len(set(own)) == 1}
+    )

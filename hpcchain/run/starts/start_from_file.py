@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcchain.config.demands.units import Beads, check_units
-from hpcchain.config.keys.values import Wrong
+from hpcchain.config.keys.values import wrong_as
 from hpcchain.errors import ConfigError, DataError
-from hpcchain.io.checkpoint.checkpoint import read_checkpoint, read_part
+from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.hdf5.collective import agreed
 from hpcchain.io.hdf5.files import NOT_OURS, wrong_contents
 from hpcchain.layout import arrays as L
@@ -78,7 +78,7 @@ def system_from_file(config: Config, comm: Single | World | None = None) -> Syst
     path = str(config.initial.file)
     found, composition = read_start(config, comm.mpi)
     directors = directors_from(config, found, composition, comm.mpi)
-    if is_start(found, comm):
+    if found.time == 0.0 and not comm.any(not is_fresh(found.system.state)):  # nothing has happened yet
         return replace(fresh_system(config, found, composition, comm), directors=directors)
     if comm.size > 1:
         found = read_checkpoint(path, comm.mpi)
@@ -180,16 +180,14 @@ def read_start(config: Config, mpi: Communicator | None = None) -> tuple[Checkpo
     """
     path = str(config.initial.file)
     try:
-        found = read_part(path, mpi)
+        found = read_checkpoint(path, mpi, part=True)
     except DataError as error:
         raise DataError(f"{config.source}: initial.file: {error}") from error
     require_same_box(config, path, found.system.box)
     topology = agreed_topology(config, path, found.system, mpi)
     one, thermal = topology.prototypes, 32.0 * found.system.physics.tick  # `tick_for`
-    try:
+    with wrong_as(ConfigError, f"{config.source}: "):
         check_units(config, Beads(float(one.diameter.min()), float(one.mass.min()), thermal))
-    except Wrong as wrong:
-        raise ConfigError(f"{config.source}: {wrong}") from None
     return found, topology
 
 
@@ -245,11 +243,6 @@ def require_same_moments(
                 f"{source}: molecule.{key}: bead {low + at} has moment of inertia {ours[at]:.17g} here, "
                 f"{theirs[at]:.17g} in the start file {path} (0: no directors); correct it, or leave [[molecule]] out"
             )
-
-
-def is_start(found: Checkpoint, comm: Single | World) -> bool:
-    """Return whether nothing has happened yet in a checkpoint, which every rank has a part of; collective."""
-    return found.time == 0.0 and not comm.any(not is_fresh(found.system.state))
 
 
 def is_fresh(state: State) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 from hpcchain.config.demands.cautions import cautions
 from hpcchain.config.demands.contacts import check_apart
 from hpcchain.config.demands.stepping import require_whole
-from hpcchain.config.keys.values import Wrong
-from hpcchain.errors import CodeError, UsageError
+from hpcchain.config.keys.values import wrong_as
+from hpcchain.config.load import config_from_table, read_table
+from hpcchain.errors import CodeError, DataError, UsageError
+from hpcchain.io.checkpoint.checkpoint import read_config
+from hpcchain.io.hdf5 import seal
 from hpcchain.io.hdf5.collective import on_root
 from hpcchain.model.starts.spins import with_spins
 from hpcchain.model.starts.start import build_system, stepping
@@ -25,7 +28,6 @@ from hpcchain.parallel.agreement import rank_of
 from hpcchain.run.guards.memory import BYTES_PER_RANK, BYTES_WHOLE, short_of_memory
 from hpcchain.run.progress import Progress
 from hpcchain.run.starts.growth import grown_system
-from hpcchain.run.starts.load_input import load_input
 from hpcchain.run.starts.start_from_file import system_from_file
 
 if TYPE_CHECKING:
@@ -39,6 +41,38 @@ if TYPE_CHECKING:
     from hpcchain.run.starts.growth_file import GrowthFile
 
 LOG = logging.getLogger("hpcchain.api")
+
+
+def load_input(path: Path | str, overrides: Sequence[str] = ()) -> Config:
+    """Return the checked Config of an input file; parameters and errors as `read_table` has them."""
+    return input_from_table(read_table(path, overrides), str(path))
+
+
+def input_from_table(table: Mapping[str, object], name: str) -> Config:
+    """Return the checked Config of an input's TOML table, `name` in messages.
+
+    Its molecules, where it names none, are those of its start file.
+
+    Raises
+    ------
+    ConfigError
+        One message with the key.
+    DataError
+        Where molecules are to be those of a start file that cannot be read.
+    """
+
+    def stored(file: str) -> Config:
+        try:
+            return read_config(file)
+        except DataError as error:
+            problem = error
+        try:
+            seal.check(file)  # which says more of what is no such file
+        except DataError as error:
+            problem = error
+        raise DataError(f"{name}: initial.file: {problem}")
+
+    return config_from_table(table, name, stored)
 
 
 def read_input(path: Path | str, overrides: Sequence[str], mpi: Communicator | None, trust: bool = False) -> Config:
@@ -143,20 +177,16 @@ def with_end(config: Config, until: float | None) -> Config:
     if until is None:
         return config
     if config.steps is not None:
-        try:
+        with wrong_as(UsageError, ""):
             require_whole("--until", float(until), config.steps.step)
-        except Wrong as wrong:
-            raise UsageError(str(wrong)) from None
     require_walls_apart(config, float(until))
     return replace(config, run=replace(config.run, end_time=float(until)))
 
 
 def require_walls_apart(config: Config, until: float) -> None:
     """Raise UsageError where walls that move leave beads no room up to a time [time]."""
-    try:
+    with wrong_as(UsageError, f"until {until:g}: "):
         check_apart(config, until)
-    except Wrong as wrong:
-        raise UsageError(f"until {until:g}: {wrong}") from None
 
 
 def start_system(

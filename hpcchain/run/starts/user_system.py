@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hpcchain.config.keys.schema import SECTIONS, keys_of
-from hpcchain.config.keys.sections import BoxSection, Config
-from hpcchain.config.keys.values import Wrong
+from hpcchain.config.keys.sections import OF_BEADS, BoxSection, Config
+from hpcchain.config.keys.values import wrong_as
 from hpcchain.config.load import config_from_table, named, read_named
 from hpcchain.errors import ConfigError
 from hpcchain.io.tools.configurations import digits_of
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from hpcchain.model.system import Box
 
 SOURCE = "System.from_arrays"
-OF_BEADS = ("mass", "diameter", "types", "hard", "moment")
-"""Keys of [[molecule]] with one value for all beads of arrays, or one for each."""
 OF_ALL = ("exclude", "self_contact", "rigid", "damping", "distance_limits", "directors", "fixed_velocity")
 """Keys of [[molecule]] that all molecules of arrays may have, where they mean something (`with_keys`)."""
 Entry = TypeVar("Entry", np.float64, np.int64)
@@ -214,7 +212,5 @@ def plain(value: object) -> object:
 
 def box_of(source: str, table: Mapping[str, object]) -> Box:
     """Return the Box of an input's table; raises ConfigError where it is none."""
-    try:
+    with wrong_as(ConfigError, f"{source}: "):
         return build_box(read_named(BoxSection, table))
-    except Wrong as wrong:
-        raise ConfigError(f"{source}: {wrong}") from None

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from hpcchain.config import load_config
-from hpcchain.model import composition
 from hpcchain.model.composition import one_of_each
 from hpcchain.model.topology import build_composition
 from tests.support.compositions import composition_of
@@ -51,9 +50,7 @@ def test_molecules_and_beads(topology, order):
 
 
 @pytest.mark.parametrize("order", [lambda topology: topology, shuffled])
-@pytest.mark.parametrize("few", [0, 10**6])
-def test_any_rows_of_the_tables(monkeypatch, topology, order, few):
-    monkeypatch.setattr(composition, "FEW", few)
+def test_any_rows_of_the_tables(topology, order):
     table = order(topology)
     found = composition_of(table)
     for name in ("kind", "first_bead", "first_bond", "bonds", "bond_length", "mass", "diameter", "self_contact", "rod"):

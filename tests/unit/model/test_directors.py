@@ -13,7 +13,7 @@ from hpcchain.model.directors import Directors, Table, drawn
 from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.topology import build_composition
-from hpcchain.run.orientations import Spinning
+from hpcchain.run.orientations import rotation_of, turning_of
 from hpcchain.run.starts.growth import grown_system
 
 RANDOM = """
@@ -222,9 +222,9 @@ def test_beads_without_directors_are_never_turned(tmp_path):
 
 def test_energy_and_spin_are_those_of_the_spheres(tmp_path):
     config = config_of(tmp_path, EXPLICIT)
-    spinning = Spinning(build_directors(config), build_composition(config), None)
-    assert spinning.observables["rotational_energy"] == pytest.approx(0.5 * 0.1 * (6.0 + 22.0), rel=1e-15)
-    assert spinning.observables["spin"].tolist() == pytest.approx([0.3, 0.5, -0.4], rel=1e-15)
+    found = rotation_of(turning_of(build_directors(config), build_composition(config), None), None)
+    assert found["rotational_energy"] == pytest.approx(0.5 * 0.1 * (6.0 + 22.0), rel=1e-15)
+    assert found["spin"].tolist() == pytest.approx([0.3, 0.5, -0.4], rel=1e-15)
 
 
 def test_a_run_can_be_restarted_from_orientations_at_a_time(tmp_path):

@@ -117,7 +117,7 @@ def test_while_a_start_grows_contacts_are_not_logged():
 )
 def test_sectors_say_how_many_ranks_have_molecules(sectors, ranks, found):
     """A product of at most the number of ranks is heeded; with more, ranks are chosen as with auto."""
-    assert engines.ranks_for(SMALL, sectors, ranks) == found
+    assert engines.ranks_for(engines.work_of(SMALL), sectors, ranks, False) == found
 
 
 def test_more_ranks_than_sectors_share_an_engine(monkeypatch):

@@ -268,10 +268,10 @@ def test_runs_that_do_not_fit_together_are_refused(tmp_path, monkeypatch):
     need = plan.largest.need(1)
     for ranks, fits in ((1, True), (4, True), (5, False)):
         comm = Single()
-        monkeypatch.setattr(comm, "on_node", lambda value, ranks=ranks: [value] * ranks)
         there = Available(node=Bound(int(4.5 * need), "free"), job=None, own=None, taken=0)
+        monkeypatch.setattr(comm, "on_node", lambda _, there=there, ranks=ranks: [there] * ranks)
         try:
-            require_memory(plan.largest, comm, "many", "use fewer", there, plan.ranks)
+            require_memory(plan.largest, comm, "many", "use fewer", plan.ranks)
         except ConfigError as error:
             assert not fits and "many: 27 beads on 1 rank need about" in str(error) and "for 5 ranks" in str(error)
         else:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from hpcchain.observe.runlog import RunLog
 from hpcchain.observe.timers import Timers
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.signals import Signals, remember_from_the_start
+from hpcchain.run import compiling
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run
 from hpcchain.run.folder import cut_log
@@ -306,7 +308,7 @@ def said(caplog, act):
     """Return what a notice logged while a kernel, not there at first, went through an action."""
     caplog.set_level(logging.INFO, "hpcchain.compiling")
     kernel, store = SimpleNamespace(signatures=[]), SimpleNamespace(missed=False)
-    with CompilingNotice([kernel], store):
+    with mock.patch.multiple(compiling, KERNELS=[kernel], STORE=store), CompilingNotice():
         act(kernel, store)
         time.sleep(0.5)
     return caplog.messages

@@ -10,8 +10,8 @@ from hpcchain.model.starts.start import build_system
 from hpcchain.observe.observables import Observables
 from hpcchain.parallel.comm import Single
 from hpcchain.run.starts.growth import grown_system
-from hpcchain.run.starts.load_input import load_input
 from hpcchain.run.starts.start_from_file import system_from_file
+from hpcchain.run.starts.starting import load_input
 from hpcchain.sector.serial import Engine
 from tests.support.mixtures import to_toml
 

@@ -9,9 +9,8 @@ from hpcchain.config import load_config
 from hpcchain.config.demands.cautions import cautions
 from hpcchain.errors import ConfigError
 from hpcchain.model.starts.start import build_system
-from hpcchain.run.starts.load_input import load_input
 from hpcchain.run.starts.start_from_file import read_start
-from hpcchain.run.starts.starting import read_input
+from hpcchain.run.starts.starting import load_input, read_input
 from tests.support.launching import call_hpcchain
 from tests.support.stepped import FENE, LJ, config_of, liquid
 

@@ -141,7 +141,7 @@ def test_what_was_not_tried_is_refused_with_its_key(tmp_path, key, sections):
 def test_limits_that_were_not_tried_are_refused(tmp_path, most):
     (tmp_path / "in.toml").write_text(to_toml(tables()))
     limits = f"molecule.0.distance_limits=[{{separation=2, least=0.0, most={most!r}}}]"
-    with pytest.raises(ConfigError, match=r"molecule\[0\].distance_limits: most = .* has been tried"):
+    with pytest.raises(ConfigError, match=r"molecule\[0\].distance_limits: entry 0: most: .* has been tried"):
         load_config(tmp_path / "in.toml", [limits, "molecule.0.self_contact=false"])
 
 

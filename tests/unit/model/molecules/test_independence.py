@@ -12,7 +12,7 @@ from hpcchain.errors import ConfigError, DataError
 from hpcchain.model.molecules import independence
 from hpcchain.model.starts.start import build_system
 from hpcchain.run.starts.growth import grown_system
-from hpcchain.run.starts.load_input import load_input
+from hpcchain.run.starts.starting import load_input
 from tests.support.mixtures import to_toml
 
 SQUARE = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]

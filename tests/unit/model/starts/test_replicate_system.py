@@ -12,8 +12,7 @@ from hpcchain.model.starts import replicate_system as module
 from hpcchain.model.starts.constraints import bond_vectors, degrees_of_freedom
 from hpcchain.model.starts.given import check_start
 from hpcchain.model.starts.overlap import bead_overlap
-from hpcchain.model.starts.replicate_system import Copies
-from hpcchain.model.starts.replicate_velocities import Sums, Thermal, exact_sum
+from hpcchain.model.starts.replicate_system import Copies, Sums, Thermal, exact_sum
 from hpcchain.model.starts.start import build_system
 from tests.support.copied import longer, mixed
 from tests.support.run_folders import write_input

@@ -27,17 +27,21 @@ def test_frames_are_counted_with_those_at_both_ends(write):
     assert disk.frames_between(config, 3.5) == 2  # the last at the end, off the raster from there
 
 
-def test_a_disk_too_small_is_named_with_the_key(write, tmp_path):
+def test_a_disk_too_small_is_named_with_the_key(write, tmp_path, monkeypatch):
     config = load_config(write(99.0))
     frame, checkpoints = 10 * 72, config.output.keep_checkpoints + 1
     need = (2 * 100 + 2 * checkpoints) * frame
-    disk.require_disk_for(config, 10, tmp_path / "out", None, free=lambda folder: need)
+    monkeypatch.setattr(disk, "free_bytes", lambda folder: need)
+    disk.require_disk_for(config, 10, tmp_path / "out", None)
+    monkeypatch.setattr(disk, "free_bytes", lambda folder: need - 1)
     with pytest.raises(ConfigError, match="in.toml: output.frame_every: 100 frames of 10 beads, twice while.*left"):
-        disk.require_disk_for(config, 10, tmp_path / "out", None, free=lambda folder: need - 1)
+        disk.require_disk_for(config, 10, tmp_path / "out", None)
     there = (9 + 100) * frame  # of the 91 earlier frames there is a copy while the 9 new ones are joined to them
-    disk.require_disk_for(config, 10, tmp_path / "out", None, begin=90.0, free=lambda folder: there)
+    monkeypatch.setattr(disk, "free_bytes", lambda folder: there)
+    disk.require_disk_for(config, 10, tmp_path / "out", None, begin=90.0)
+    monkeypatch.setattr(disk, "free_bytes", lambda folder: there - 1)
     with pytest.raises(ConfigError, match="9 frames of 10 beads, twice"):
-        disk.require_disk_for(config, 10, tmp_path / "out", None, begin=90.0, free=lambda folder: there - 1)
+        disk.require_disk_for(config, 10, tmp_path / "out", None, begin=90.0)
 
 
 def test_free_bytes_of_a_folder_that_is_not_there_yet(tmp_path):

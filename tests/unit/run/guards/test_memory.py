@@ -20,7 +20,7 @@ from hpcchain.model.starts.start import build_system
 from hpcchain.parallel.comm import Single
 from hpcchain.run.engines import engine_on
 from hpcchain.run.guards import memory
-from hpcchain.run.starts.load_input import load_input
+from hpcchain.run.starts.starting import load_input
 
 GB = 10**9
 EVERY = ("frame", "report", "checkpoint")
@@ -147,20 +147,16 @@ def test_what_is_lacking(ranks, words):
     assert (found and found[0]) == words
 
 
-def test_refusal_names_what_is_needed_what_is_there_and_what_to_do():
+def test_refusal_names_what_is_needed_what_is_there_and_what_to_do(monkeypatch):
     extent = memory.Extent(10**9, whole=True)
+    monkeypatch.setattr(machine, "available", lambda: Available(0, Bound(8 * GB, "available"), None, None))
     with pytest.raises(ConfigError) as caught:
-        memory.require_memory(
-            extent,
-            Single(),
-            "in.toml: molecule.count",
-            "use more nodes",
-            Available(0, Bound(8 * GB, "available"), None, None),
-        )
+        memory.require_memory(extent, Single(), "in.toml: molecule.count", "use more nodes")
     text = str(caught.value)
     assert text.startswith("in.toml: molecule.count: 1000000000 beads on 1 rank need about 2.1 TB of memory")
     assert "where 8 GB are available; use more nodes" in text
-    memory.require_memory(extent, Single(), "", "", Available(0, None, None, None))
+    monkeypatch.setattr(machine, "available", lambda: Available(0, None, None, None))
+    memory.require_memory(extent, Single(), "", "")
 
 
 @pytest.mark.parametrize(

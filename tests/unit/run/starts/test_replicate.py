@@ -14,8 +14,7 @@ from hpcchain.io.tools.compare import compare
 from hpcchain.io.tools.inspect import info
 from hpcchain.model.starts import replicate_system
 from hpcchain.model.starts.given import check_start
-from hpcchain.model.starts.replicate_system import Copies
-from hpcchain.model.starts.replicate_velocities import Thermal
+from hpcchain.model.starts.replicate_system import Copies, Thermal
 from hpcchain.model.starts.spins import build_directors
 from hpcchain.model.starts.start import build_system
 from hpcchain.parallel import slabs

@@ -463,7 +463,7 @@ def cut(place, folder):
         ),
         (empty, DataError, "empty.extxyz: has no frame; see that its first line has the number of atoms"),
         (cut, DataError, "cannot be read as a file of format gsd"),
-        (lambda place, folder: folder, DataError, "cannot be read: Is a directory"),
+        (lambda place, folder: folder, DataError, "cannot be read: it is a folder, not a plain file"),
         (lambda place, folder: folder / "none.gsd", DataError, "none.gsd: cannot be read: No such file"),
         (lambda place, folder: place / "start.h5", DataError, 'is a file of hpcchain; .*initial.method = "file"'),
         (lambda place, folder: place / "in.toml", DataError, "in.toml: cannot be read as a file of format gsd"),

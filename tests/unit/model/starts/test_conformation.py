@@ -9,7 +9,7 @@ from hpcchain.config import load_config
 from hpcchain.errors import ConfigError
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.starts import placement
-from hpcchain.model.starts.embedding import Sought, classical, embed
+from hpcchain.model.starts.conformation import Sought, classical, embed
 from hpcchain.model.starts.placement import NoArrangement, place
 from hpcchain.model.topology import build_box, build_composition
 
@@ -69,8 +69,8 @@ def test_solids_are_put_together(tmp_path, name):
     beads, bonds = SOLIDS[name]
     config, box, topology = loaded(tmp_path, beads, bonds)
     group = groups_of(topology)[0]
-    found = embed(Sought(group, topology.diameter[:beads], True, 1))
-    apart = np.linalg.norm(found.position[:, None] - found.position[None], axis=2)
+    found, _ = embed(Sought(group, topology.diameter[:beads], True, 1))
+    apart = np.linalg.norm(found[:, None] - found[None], axis=2)
     np.testing.assert_allclose(apart[tuple(group.bonds.T)], 1.0, rtol=1e-9)
     assert apart[~np.eye(beads, dtype=bool)].min() > 1.0 - 1e-9
 
@@ -101,5 +101,5 @@ def test_distances_along_straight_bonds_are_embedded_exactly(tmp_path):
 
 def test_many_beads_are_left_to_random_networks(tmp_path):
     _, _, topology = loaded(tmp_path, 101, [[i, (i + 1) % 101] for i in range(101)])
-    found = embed(Sought(groups_of(topology)[0], topology.diameter[:101], True, 1))
-    assert found.position is None and np.isnan(found.error)
+    found, error = embed(Sought(groups_of(topology)[0], topology.diameter[:101], True, 1))
+    assert found is None and np.isnan(error)
