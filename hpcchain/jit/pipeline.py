@@ -28,8 +28,8 @@ def from_the_start(context, builder, kind, index, size):
     """Return an index as numba's address of an entry takes it, which counts from the start alone.
 
     Numba has each index of each access looked at, for those below 0 that count from the end in Python: three operations
-    before the address is known. Kernels find none below 0; with NUMBA_BOUNDSCHECK=1 one that is raises IndexError. Those
-    that are written as numbers, as in `a[-1]`, mean what they do in Python.
+    before the address is known. Kernels find none below 0; with NUMBA_BOUNDSCHECK=1 one that is raises IndexError.
+    Those that are written as numbers, as in `a[-1]`, mean what they do in Python.
     """
     if isinstance(index, Constant):
         return from_either_end(context, builder, kind, index, size)
