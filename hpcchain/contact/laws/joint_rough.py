@@ -13,9 +13,8 @@ round, it and those of its molecules have no t.
 """
 
 from hpcchain.contact.coefficients import tied_tangential
-from hpcchain.contact.laws.joint import kick_in_tie, offset_in_tie
+from hpcchain.contact.laws.joint import gap_rate, kick_in_tie, offset_in_tie
 from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
-from hpcchain.contact.separation import approach
 from hpcchain.contact.walls import sliding_of
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
@@ -70,14 +69,10 @@ def _list_equations(s, found):
 @kernel
 def _rate(s, k, d):
     """Return how fast the surfaces at contact k move past each other along its d-th direction; 0: how it opens."""
-    i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
-    p = offset_in_tie(s, k, 0)
-    q = -1
-    if s.contacts[k, L.OTHER_MEMBER] >= 0:
-        q = offset_in_tie(s, k, 1)
     if d == 0:
-        return approach(s.work, p, q, s.normals[k]) - s.growths[k]
-    n = s.normals[k]
+        return gap_rate(s, k)
+    i, j, n = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD], s.normals[k]
+    p, q = offset_in_tie(s, k, 0), offset_in_tie(s, k, 1)
     rate = 0.0
     for c in range(3):
         u = s.work[p + W.COEF + W.ROW + W.LANES * c] + surface_velocity(s, i, n, c)
