@@ -241,10 +241,7 @@ def left_out(sums: np.ndarray, weight: np.ndarray, figure: Callable) -> np.ndarr
 
 
 def over_blocks(sums: np.ndarray, weight: np.ndarray, figure: Callable) -> np.ndarray:
-    """Return the standard error of a function of a mean over correlated blocks of time.
-
-    Neighbouring blocks are joined in pairs while there are enough; the first error is taken that those of longer
-    blocks do not exceed by more than its own uncertainty (Flyvbjerg and Petersen, `mean_and_error`).
+    """Return the standard error of a function of a mean over correlated blocks of time (`by_blocking`).
 
     Parameters
     ----------
@@ -252,14 +249,31 @@ def over_blocks(sums: np.ndarray, weight: np.ndarray, figure: Callable) -> np.nd
         As of `left_out`, in order of time.
     """
     used = weight > 0.0
-    sums, weight = sums[used], weight[used]
-    errors, counts = [left_out(sums, weight, figure)], [len(sums)]
+    return by_blocking(sums[used], weight[used], lambda sums, weight: left_out(sums, weight, figure))
+
+
+def by_blocking(sums: np.ndarray, weight: np.ndarray, naive: Callable) -> np.ndarray:
+    """Return the standard error of a mean over correlated blocks, from that of independent ones (Flyvbjerg, Petersen).
+
+    Neighbouring blocks are joined in pairs while there are enough; the naive error grows until they are longer than the
+    correlation time. The first is taken that those of longer blocks do not exceed by more than its own uncertainty.
+
+    Parameters
+    ----------
+    sums : (n, ...) float64 array
+        Of each block, in order of time.
+    weight : (n,) float64 array
+        Samples in each block.
+    naive : function
+        Takes sums and weight, returns an error or (J,).
+    """
+    errors, counts = [naive(sums, weight)], [len(sums)]
     while len(sums) // 2 >= FEWEST_BLOCKS:
         even = len(sums) // 2 * 2
         sums, weight = sums[0:even:2] + sums[1:even:2], weight[0:even:2] + weight[1:even:2]
-        errors.append(left_out(sums, weight, figure))
+        errors.append(naive(sums, weight))
         counts.append(len(sums))
-    table, found = np.array(errors), errors[-1].copy()
+    table, found = np.array(errors), errors[-1]
     for level in reversed(range(len(table))):
         doubt = table[level] / np.sqrt(2.0 * max(counts[level] - 1, 1))
         settled = np.all(table[level + 1 :] <= table[level] + doubt, axis=0)
@@ -268,11 +282,7 @@ def over_blocks(sums: np.ndarray, weight: np.ndarray, figure: Callable) -> np.nd
 
 
 def mean_and_error(series: Any) -> tuple[float, float]:
-    """Return the mean of a correlated series and its standard error by block averaging.
-
-    Neighbouring values are averaged in pairs, again and again; the naive error of the block means grows until the
-    blocks are longer than the correlation time (Flyvbjerg and Petersen). The first error that no longer blocks exceed
-    by more than its own uncertainty is taken.
+    """Return the mean of a correlated series and its standard error (`by_blocking`).
 
     Parameters
     ----------
@@ -285,13 +295,7 @@ def mean_and_error(series: Any) -> tuple[float, float]:
         NaN where there are too few values: no value, one value.
     """
     series = np.asarray(series, dtype=np.float64)
-    if len(series) == 0:
-        return np.nan, np.nan
-    errors, doubts, blocks = [], [], series
-    while len(blocks) >= (FEWEST_BLOCKS if errors else 2):
-        errors.append(blocks.std(ddof=1) / np.sqrt(len(blocks)))
-        doubts.append(errors[-1] / np.sqrt(2.0 * (len(blocks) - 1)))
-        even = len(blocks) // 2 * 2
-        blocks = 0.5 * (blocks[0:even:2] + blocks[1:even:2])
-    settled = (one for k, one in enumerate(errors) if max(errors[k:]) <= one + doubts[k])
-    return float(series.mean()), float(next(settled, np.nan))
+    if len(series) < 2:
+        return float(series[0]) if len(series) else np.nan, np.nan
+    error = by_blocking(series, np.ones(len(series)), lambda sums, w: np.std(sums / w, ddof=1) / np.sqrt(len(w)))
+    return float(series.mean()), float(error)

@@ -10,7 +10,6 @@ import numpy as np
 
 from hpcchain.contact.laws.contact import HARD, ROUGH, Contact, along_normal, separates
 from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
-from hpcchain.contact.laws.step import distance_met
 from hpcchain.contact.laws.table import law_of, outcome, pushes_across
 from hpcchain.contact.separation import approach, separation
 from hpcchain.contact.walls import surface_of_wall, wall_normal
@@ -57,15 +56,6 @@ def direction(s, i, j, a, b):
         x, y, z = W.vector(s.work, p + W.COEF)
         growth += wall_normal(s, -1 - j, x, y, z, n)
     return approach(s.work, p, q, n) - growth, distance
-
-
-@kernel
-def met(s, i, j, distance):
-    """Return what bead i and another, or a wall, have met (`step.distance_met`): HARD, INNER or OUTER."""
-    if s.extended is not None:
-        if j >= 0:
-            return distance_met(s, i, j, distance)
-    return HARD
 
 
 @kernel
@@ -207,7 +197,7 @@ def meet_sides(s, i, j, a, b, one, border, rate, e, e_t):
     one : bool
         Whether both beads are of one molecule or stretch.
     border : int
-        What was `met`.
+        What they have met (`laws.step.distance_met`).
     rate : float
         Of the gap (`direction`, which has written the normal) [length / time].
     e, e_t : float

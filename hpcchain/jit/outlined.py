@@ -24,7 +24,6 @@ from typing import NamedTuple
 import llvmlite
 import llvmlite.binding as llvm
 import numba
-from numba.core.caching import _Cache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, compile_result
 from numba.core.compiler_lock import global_compiler_lock
@@ -185,31 +184,22 @@ def digest_of(path, changed, size):
     return sha256(Path(path).read_bytes()).hexdigest()
 
 
-class KernelCache(_Cache):
-    """How a compiled function is kept in the store and taken from there.
+class KernelCache:
+    """How a compiled function is kept in the store and taken from there: a cache as numba calls it.
 
     Parameters
     ----------
     function : callable
     """
 
+    cache_path = str(STORE.path)
+
     def __init__(self, function):
         self.function, self._flushed = function, False
 
-    @property
-    def cache_path(self):
-        """The store's file."""
-        return str(STORE.path)
-
-    def enable(self):
-        """Take from the store what is there."""
-        self._flushed = False
-
-    def disable(self):
-        """Take nothing from the store."""
+    def flush(self):
+        """Take nothing from the store any more."""
         self._flushed = True
-
-    flush = disable
 
     def load_overload(self, sig, target_context):
         """Return a compiled function, or None when it has to be compiled: by this process, others wait for it."""

@@ -7,7 +7,6 @@ Python looks through all of its objects for unused ones again and again. Each of
 """
 
 import gc
-import threading
 from contextlib import contextmanager
 
 from llvmlite.ir import Constant
@@ -22,52 +21,35 @@ from numba.np import arrayobj
 from hpcchain.jit.struct import HandedType
 
 OBJECTS = 100_000, 50, 100  # new ones before Python looks for unused ones; 700, 10, 10 cost a twentieth of compiling
+from_either_end = arrayobj.fix_integer_index
 
 
-@contextmanager
-def seldom_collected():
-    """Let Python look for unused objects seldom: compiling makes millions that are used to its end."""
-    usual = gc.get_threshold()
-    gc.set_threshold(*OBJECTS)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
+def from_the_start(context, builder, kind, index, size):
+    """Return an index as numba's address of an entry takes it, which counts from the start alone.
 
-
-class _InThread(threading.local):
-    """What one thread does; several may compile at once."""
-
-    kernels = 0  # that are being compiled, one for the sake of the other
-
-
-_in_thread = _InThread()
-_from_either_end = arrayobj.fix_integer_index
-
-
-def _fixed_index(context, builder, kind, index, size):
-    """Return an index as numba's address of an entry takes it; see `counted_from_the_start`."""
-    if _in_thread.kernels == 0 or isinstance(index, Constant):
-        return _from_either_end(context, builder, kind, index, size)
+    Numba has each index of each access looked at, for those below 0 that count from the end in Python: three operations
+    before the address is known. Kernels find none below 0; with NUMBA_BOUNDSCHECK=1 one that is raises IndexError.
+    Those that are written as numbers, as in `a[-1]`, mean what they do in Python.
+    """
+    if isinstance(index, Constant):
+        return from_either_end(context, builder, kind, index, size)
     return context.cast(builder, index, kind, types.intp)
 
 
-arrayobj.fix_integer_index = _fixed_index
-
-
 @contextmanager
-def counted_from_the_start():
-    """Let indices that kernels find count from the start alone: below 0 not from the end, as they do in Python.
+def compiling():
+    """While a kernel is compiled, which one thread does at a time, let its indices count `from_the_start`.
 
-    Numba has each index of each access looked at for that: three operations before the address is known. Kernels find
-    none below 0; with NUMBA_BOUNDSCHECK=1 one that is raises IndexError. Those that are written as numbers, as in
-    `a[-1]`, mean what they do in Python, and so do all indices of what is compiled by numba's own pipeline.
+    Python looks for unused objects seldom meanwhile: compiling makes millions that are used to its end.
     """
-    _in_thread.kernels += 1
+    collected, indices = gc.get_threshold(), arrayobj.fix_integer_index
+    gc.set_threshold(*OBJECTS)
+    arrayobj.fix_integer_index = from_the_start
     try:
         yield
     finally:
-        _in_thread.kernels -= 1
+        arrayobj.fix_integer_index = indices
+        gc.set_threshold(*collected)
 
 
 def settle_options(function, kinds):
@@ -137,7 +119,7 @@ class KernelCompiler(Compiler):
 
     def compile_extra(self, func):
         """Compile a function."""
-        with seldom_collected(), counted_from_the_start():
+        with compiling():
             return super().compile_extra(func)
 
     def define_pipelines(self):

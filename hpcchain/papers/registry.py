@@ -42,13 +42,8 @@ def chosen(names: Any, known: dict) -> Any:
     for name in names:
         meant = [each for each in known if each == name or each.startswith(f"{name}-")]
         if not meant:
-            raise UsageError(unknown(name, known))
+            raise UsageError(
+                f'no experiment is called {name!r}; did you mean "{nearest(name, list(known))}"? --list shows them all'
+            )
         wanted.update(meant)
     return [name for name in known if name in wanted]
-
-
-def unknown(name: str, known: dict) -> Any:
-    """Return the message for a name that is none."""
-    if not known:
-        return f"no experiment is called {name!r}: there are none"
-    return f'no experiment is called {name!r}; did you mean "{nearest(name, list(known))}"? --list shows them all'

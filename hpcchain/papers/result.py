@@ -49,9 +49,11 @@ class Table:
         """Append a line; numbers become texts of three digits (see `number`)."""
         self.rows.append(Row(str(quantity), number(printed), number(ours), str(why)))
 
-    def compare(self, quantity: str, printed: Any, ours: Any, low: float, high: float, agrees: str = "agrees") -> None:
-        """Append a line of a number that is to lie between two bounds (see `within`)."""
-        self.add(quantity, printed, ours, within(ours, low, high, agrees))
+    def compare(
+        self, quantity: str, printed: Any, ours: Any, low: Any, high: Any, agrees: str = "agrees", shown: Any = None
+    ) -> None:
+        """Append a line of a number that is to lie between two bounds (`within`), with what is `shown` in its place."""
+        self.add(quantity, printed, ours if shown is None else shown, within(ours, low, high, agrees))
 
 
 @dataclass

@@ -37,7 +37,7 @@ def kick_in_tie(s, k, side, x, y, z):
 
 
 @kernel
-def _rate(s, k):
+def gap_rate(s, k):
     """Return the rate of the gap of tied contact k [length / time]."""
     return approach(s.work, offset_in_tie(s, k, 0), offset_in_tie(s, k, 1), s.normals[k]) - s.growths[k]
 
@@ -71,7 +71,7 @@ def tied_impulses(s, members, count, projection_loss):
         stride = max(stride, s.member[g, L.MEMBER_TILES] * W.ROW)
     _responses(s, count, stride)
     for k in range(count):
-        impulses[k] = max(-(1.0 + e[k]) * _rate(s, k), 0.0)
+        impulses[k] = max(-(1.0 + e[k]) * gap_rate(s, k), 0.0)
         _row_of_equations(s, count, stride, k)
     if solve_pushes(s.matrix, impulses, count, BLURRED * _fastest(s, count)):
         return 1
@@ -156,7 +156,7 @@ def _mean_restitution(s, count, e):
     lost = 0.0
     equal = True
     for k in range(count):
-        closing = s.impulses[k] * _rate(s, k)
+        closing = s.impulses[k] * gap_rate(s, k)
         lost += closing
         kept += e[k] * closing
         equal = equal and e[k] == e[0]
@@ -169,7 +169,7 @@ def _give_back(s, count, e, projection_loss):
     # With Q = u (N Y)^-1 u of the closing rates u, p = -k (N Y)^-1 u changes the energy by (k^2 / 2 - k) Q.
     q = 0.0
     for k in range(count):
-        q -= s.impulses[k] * _rate(s, k) / (1.0 + e)
+        q -= s.impulses[k] * gap_rate(s, k) / (1.0 + e)
     factor = (1.0 + math.sqrt(max(e * e + 2.0 * projection_loss / q, 0.0))) / (1.0 + e)
     for k in range(count):
         s.impulses[k] *= factor

@@ -13,9 +13,8 @@ round, it and those of its molecules have no t.
 """
 
 from hpcchain.contact.coefficients import tied_tangential
-from hpcchain.contact.laws.joint import kick_in_tie, offset_in_tie
+from hpcchain.contact.laws.joint import gap_rate, kick_in_tie, offset_in_tie
 from hpcchain.contact.laws.rough import spin_response, spin_up, surface_velocity
-from hpcchain.contact.separation import approach
 from hpcchain.contact.walls import sliding_of
 from hpcchain.jit.decorators import kernel, outlined
 from hpcchain.layout import arrays as L
@@ -28,7 +27,8 @@ DEPENDS = 1e-10  # of a diagonal entry: what is left of it where a row depends o
 WIDTH = 3 * L.MOST_TIES
 DIAGONAL_ROW, RATE_ROW, RIGHT_ROW, RESULT_ROW, RESIST_ROW = range(WIDTH, WIDTH + 5)
 CROSS_ROW, CONTACT_ROW, DIRECTION_ROW, SMOOTH_ROW = range(WIDTH + 5, WIDTH + 9)
-SCRATCH = WIDTH * (WIDTH + 9)
+ROWS = WIDTH + 9
+SCRATCH = ROWS * WIDTH
 """Floats of scratch."""
 
 
@@ -46,22 +46,22 @@ def _direction(s, k, d):
 def _list_equations(s, found):
     """List contact and direction of each equation: normals of all that push, then slips of those that are rough."""
     # Those that are to be smooth have no slips. Returns the numbers of normals and of equations.
-    a = s.impulse_response
+    a = s.impulse_response[:SCRATCH].reshape(ROWS, WIDTH)
     n = 0
     for k in range(found):
         if s.impulses[k] > 0.0:
-            a[CONTACT_ROW * WIDTH + n] = k
-            a[DIRECTION_ROW * WIDTH + n] = 0.0
+            a[CONTACT_ROW, n] = k
+            a[DIRECTION_ROW, n] = 0.0
             n += 1
     normals = n
     for p in range(normals):
-        k = int(a[CONTACT_ROW * WIDTH + p])
-        if a[SMOOTH_ROW * WIDTH + k] != 0.0:
+        k = int(a[CONTACT_ROW, p])
+        if a[SMOOTH_ROW, k] != 0.0:
             continue
         if tied_tangential(s, k) != 1.0:
             for d in range(1, 3):
-                a[CONTACT_ROW * WIDTH + n] = k
-                a[DIRECTION_ROW * WIDTH + n] = d
+                a[CONTACT_ROW, n] = k
+                a[DIRECTION_ROW, n] = d
                 n += 1
     return normals, n
 
@@ -69,14 +69,10 @@ def _list_equations(s, found):
 @kernel
 def _rate(s, k, d):
     """Return how fast the surfaces at contact k move past each other along its d-th direction; 0: how it opens."""
-    i, j = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD]
-    p = offset_in_tie(s, k, 0)
-    q = -1
-    if s.contacts[k, L.OTHER_MEMBER] >= 0:
-        q = offset_in_tie(s, k, 1)
     if d == 0:
-        return approach(s.work, p, q, s.normals[k]) - s.growths[k]
-    n = s.normals[k]
+        return gap_rate(s, k)
+    i, j, n = s.tied[k, L.FIRST_BEAD], s.tied[k, L.SECOND_BEAD], s.normals[k]
+    p, q = offset_in_tie(s, k, 0), offset_in_tie(s, k, 1)
     rate = 0.0
     for c in range(3):
         u = s.work[p + W.COEF + W.ROW + W.LANES * c] + surface_velocity(s, i, n, c)
@@ -91,8 +87,9 @@ def _rate(s, k, d):
 @kernel
 def _kicked(s, g, row):
     """Return the part of equation `row` that is due to the velocities in member g's KICK rows."""
-    k = int(s.impulse_response[CONTACT_ROW * WIDTH + row])
-    direction = _direction(s, k, int(s.impulse_response[DIRECTION_ROW * WIDTH + row]))
+    a = s.impulse_response[:SCRATCH].reshape(ROWS, WIDTH)
+    k = int(a[CONTACT_ROW, row])
+    direction = _direction(s, k, int(a[DIRECTION_ROW, row]))
     total = 0.0
     for side in range(2):
         if s.contacts[k, L.MEMBER + L.SIDE * side] == g:
@@ -117,43 +114,43 @@ def _turned(s, k, d, other, f):
 @kernel
 def _write_equations(s, n):
     """Write the responses of all rates to unit impulses in all directions, and their diagonal once more."""
-    a = s.impulse_response
+    a = s.impulse_response[:SCRATCH].reshape(ROWS, WIDTH)
     for column in range(n):
-        k = int(a[CONTACT_ROW * WIDTH + column])
-        f = int(a[DIRECTION_ROW * WIDTH + column])
+        k = int(a[CONTACT_ROW, column])
+        f = int(a[DIRECTION_ROW, column])
         x, y, z = _direction(s, k, f)
         for row in range(n):
-            d = int(a[DIRECTION_ROW * WIDTH + row])
-            a[row * WIDTH + column] = 0.0
+            d = int(a[DIRECTION_ROW, row])
+            a[row, column] = 0.0
             if d != 0 and f != 0:
-                a[row * WIDTH + column] = _turned(s, int(a[CONTACT_ROW * WIDTH + row]), d, k, f)
+                a[row, column] = _turned(s, int(a[CONTACT_ROW, row]), d, k, f)
         for side in range(2):
             g = s.contacts[k, L.MEMBER + L.SIDE * side]
             if g >= 0:
                 kick_in_tie(s, k, side, x, y, z)
                 for row in range(n):
                     change = _kicked(s, g, row)
-                    a[row * WIDTH + column] += change if side == 0 else -change
+                    a[row, column] += change if side == 0 else -change
     for row in range(n):
-        a[DIAGONAL_ROW * WIDTH + row] = a[row * WIDTH + row]
+        a[DIAGONAL_ROW, row] = a[row, row]
 
 
 @kernel
 def _write_resistance(s, normals, n):
     """Write D: three numbers for the two slips of each rough contact."""
-    a = s.impulse_response
+    a = s.impulse_response[:SCRATCH].reshape(ROWS, WIDTH)
     for row in range(normals, n, 2):
-        k = int(a[CONTACT_ROW * WIDTH + row])
+        k = int(a[CONTACT_ROW, row])
         p = 0
-        while int(a[CONTACT_ROW * WIDTH + p]) != k:
+        while int(a[CONTACT_ROW, p]) != k:
             p += 1
         et = tied_tangential(s, k)
         share = (1.0 + et) / (1.0 - et)
-        normal, one, two = a[p * WIDTH + p], a[p * WIDTH + row], a[p * WIDTH + row + 1]
-        a[RESIST_ROW * WIDTH + row] = share * (a[row * WIDTH + row] - one * one / normal)
-        a[RESIST_ROW * WIDTH + row + 1] = share * (a[(row + 1) * WIDTH + row + 1] - two * two / normal)
-        a[CROSS_ROW * WIDTH + row] = share * (a[row * WIDTH + row + 1] - one * two / normal)
-        a[CROSS_ROW * WIDTH + row + 1] = 0.0
+        normal, one, two = a[p, p], a[p, row], a[p, row + 1]
+        a[RESIST_ROW, row] = share * (a[row, row] - one * one / normal)
+        a[RESIST_ROW, row + 1] = share * (a[row + 1, row + 1] - two * two / normal)
+        a[CROSS_ROW, row] = share * (a[row, row + 1] - one * two / normal)
+        a[CROSS_ROW, row + 1] = 0.0
 
 
 @kernel
@@ -161,38 +158,38 @@ def _eliminate(a, first, last, n):
     """Eliminate rows first, first + 1, ... before `last` from those behind them, above the diagonal alone."""
     # Rows that depend on those before are left out: their pivots become 0.
     for k in range(first, last):
-        pivot = a[k * WIDTH + k]
-        if not pivot > DEPENDS * a[DIAGONAL_ROW * WIDTH + k]:
-            a[k * WIDTH + k] = 0.0
+        pivot = a[k, k]
+        if not pivot > DEPENDS * a[DIAGONAL_ROW, k]:
+            a[k, k] = 0.0
             continue
         for r in range(k + 1, n):
-            factor = a[k * WIDTH + r] / pivot
+            factor = a[k, r] / pivot
             for c in range(r, n):
-                a[r * WIDTH + c] -= factor * a[k * WIDTH + c]
-            a[RIGHT_ROW * WIDTH + r] -= factor * a[RIGHT_ROW * WIDTH + k]
+                a[r, c] -= factor * a[k, c]
+            a[RIGHT_ROW, r] -= factor * a[RIGHT_ROW, k]
 
 
 @kernel
 def _solve(a, normals, n):
     """Write the impulses of all equations to RESULT_ROW, those along normals being what keeps the normals' rates."""
     for k in range(n):
-        a[RIGHT_ROW * WIDTH + k] = a[RATE_ROW * WIDTH + k]
+        a[RIGHT_ROW, k] = a[RATE_ROW, k]
     _eliminate(a, 0, normals, n)
     for k in range(n):
-        a[RIGHT_ROW * WIDTH + k] = 0.0 if k < normals else -2.0 * a[RIGHT_ROW * WIDTH + k]
+        a[RIGHT_ROW, k] = 0.0 if k < normals else -2.0 * a[RIGHT_ROW, k]
     for k in range(normals, n):
-        a[k * WIDTH + k] += a[RESIST_ROW * WIDTH + k]
-        a[DIAGONAL_ROW * WIDTH + k] += a[RESIST_ROW * WIDTH + k]
+        a[k, k] += a[RESIST_ROW, k]
+        a[DIAGONAL_ROW, k] += a[RESIST_ROW, k]
         if (k - normals) % 2 == 0:
-            a[k * WIDTH + k + 1] += a[CROSS_ROW * WIDTH + k]
+            a[k, k + 1] += a[CROSS_ROW, k]
     _eliminate(a, normals, n, n)
     for k in range(n - 1, -1, -1):
-        rest = a[RIGHT_ROW * WIDTH + k]
+        rest = a[RIGHT_ROW, k]
         for c in range(k + 1, n):
-            rest -= a[k * WIDTH + c] * a[RESULT_ROW * WIDTH + c]
-        a[RESULT_ROW * WIDTH + k] = rest / a[k * WIDTH + k] if a[k * WIDTH + k] > 0.0 else 0.0
+            rest -= a[k, c] * a[RESULT_ROW, c]
+        a[RESULT_ROW, k] = rest / a[k, k] if a[k, k] > 0.0 else 0.0
     for k in range(normals, n):  # the diagonal without D, for `_energy_factor`
-        a[DIAGONAL_ROW * WIDTH + k] -= a[RESIST_ROW * WIDTH + k]
+        a[DIAGONAL_ROW, k] -= a[RESIST_ROW, k]
 
 
 @kernel
@@ -202,15 +199,15 @@ def _energy_factor(a, normals, n):
     gained = 0.0
     spent = 0.0
     for k in range(n):
-        x = a[RESULT_ROW * WIDTH + k]
-        gained += x * a[RATE_ROW * WIDTH + k]
-        spent += x * x * a[DIAGONAL_ROW * WIDTH + k]
+        x = a[RESULT_ROW, k]
+        gained += x * a[RATE_ROW, k]
+        spent += x * x * a[DIAGONAL_ROW, k]
         for c in range(k):
-            spent += 2.0 * x * a[k * WIDTH + c] * a[RESULT_ROW * WIDTH + c]
+            spent += 2.0 * x * a[k, c] * a[RESULT_ROW, c]
         if k >= normals:
-            spent += x * x * a[RESIST_ROW * WIDTH + k]
+            spent += x * x * a[RESIST_ROW, k]
             if (k - normals) % 2 == 0:
-                spent += 2.0 * x * a[RESULT_ROW * WIDTH + k + 1] * a[CROSS_ROW * WIDTH + k]
+                spent += 2.0 * x * a[RESULT_ROW, k + 1] * a[CROSS_ROW, k]
     return min(max(-2.0 * gained / spent, 0.0), 2.0) if spent > 0.0 else 0.0
 
 
@@ -228,20 +225,20 @@ def _share(s, k, other):
 def _make_smooth(s, found, normals, factor):
     """Make contacts smooth that would pull, or would with all slips turned round; return whether there are any."""
     # So are all contacts of their molecules, and if that does not help all there are.
-    a = s.impulse_response
+    a = s.impulse_response[:SCRATCH].reshape(ROWS, WIDTH)
     pulls = False
     more = False
     for row in range(normals):
-        k = int(a[CONTACT_ROW * WIDTH + row])
-        if not abs(factor * a[RESULT_ROW * WIDTH + row]) < s.impulses[k]:
+        k = int(a[CONTACT_ROW, row])
+        if not abs(factor * a[RESULT_ROW, row]) < s.impulses[k]:
             pulls = True
             for other in range(found):
-                if a[SMOOTH_ROW * WIDTH + other] == 0.0 and _share(s, k, other):
-                    a[SMOOTH_ROW * WIDTH + other] = 1.0
+                if a[SMOOTH_ROW, other] == 0.0 and _share(s, k, other):
+                    a[SMOOTH_ROW, other] = 1.0
                     more = True
     if pulls and not more:
         for k in range(found):
-            a[SMOOTH_ROW * WIDTH + k] = 1.0
+            a[SMOOTH_ROW, k] = 1.0
     return pulls
 
 
@@ -259,24 +256,24 @@ def rub_together(s, found):
     found : int
         Contacts.
     """
-    a = s.impulse_response
+    a = s.impulse_response[:SCRATCH].reshape(ROWS, WIDTH)
     for k in range(found):
-        a[SMOOTH_ROW * WIDTH + k] = 0.0
+        a[SMOOTH_ROW, k] = 0.0
     n = 0
     factor = 0.0
     pulls = True
     while pulls:  # each time around makes one contact or more smooth
         normals, n = _list_equations(s, found)
         for row in range(n):
-            k = int(a[CONTACT_ROW * WIDTH + row])
-            a[RATE_ROW * WIDTH + row] = _rate(s, k, int(a[DIRECTION_ROW * WIDTH + row]))
+            k = int(a[CONTACT_ROW, row])
+            a[RATE_ROW, row] = _rate(s, k, int(a[DIRECTION_ROW, row]))
         _write_equations(s, n)
         _write_resistance(s, normals, n)
         _solve(a, normals, n)
         factor = _energy_factor(a, normals, n)
         pulls = _make_smooth(s, found, normals, factor)
     for k in range(3 * found):
-        a[k] = 0.0  # no equations any more, but the tangential impulses
+        s.impulse_response[k] = 0.0  # no equations any more, but the tangential impulses
     for row in range(n):
         _apply(s, row, factor)
 
@@ -284,10 +281,10 @@ def rub_together(s, found):
 @kernel
 def _apply(s, row, factor):
     """Apply the impulse of one equation to the velocities in the workspace, and to spins."""
-    a = s.impulse_response
-    k = int(a[CONTACT_ROW * WIDTH + row])
-    d = int(a[DIRECTION_ROW * WIDTH + row])
-    impulse = factor * a[RESULT_ROW * WIDTH + row]
+    a = s.impulse_response[:SCRATCH].reshape(ROWS, WIDTH)
+    k = int(a[CONTACT_ROW, row])
+    d = int(a[DIRECTION_ROW, row])
+    impulse = factor * a[RESULT_ROW, row]
     x, y, z = _direction(s, k, d)
     for side in range(2):
         g = s.contacts[k, L.MEMBER + L.SIDE * side]
@@ -298,9 +295,9 @@ def _apply(s, row, factor):
     if d == 0:
         s.impulses[k] += impulse
         return
-    a[3 * k] += impulse * x
-    a[3 * k + 1] += impulse * y
-    a[3 * k + 2] += impulse * z
+    s.impulse_response[3 * k] += impulse * x
+    s.impulse_response[3 * k + 1] += impulse * y
+    s.impulse_response[3 * k + 2] += impulse * z
     spin_up(s, s.tied[k, L.FIRST_BEAD], s.normals[k], impulse * x, impulse * y, impulse * z)
     if s.tied[k, L.SECOND_BEAD] >= 0:
         spin_up(s, s.tied[k, L.SECOND_BEAD], s.normals[k], impulse * x, impulse * y, impulse * z)

@@ -244,9 +244,9 @@ def step_impulse(rate, height, mass):
 
 @kernel
 def distance_met(s, i, j, r):
-    """Return what beads in rows i and j, r apart, have met: their surfaces (HARD), or a distance INNER or OUTER."""
+    """Return what bead i and another, r apart, or a wall have met: surfaces (HARD), or a distance INNER or OUTER."""
     if s.extended is not None:
-        if s.par[L.STEP_POTENTIALS] != 0.0 or len(s.limited) > 0:
+        if j >= 0 and (s.par[L.STEP_POTENTIALS] != 0.0 or len(s.limited) > 0):
             limits = limit_of_pair(s, i, j)
             inner, outer, _, _ = borders(s, i, j, limits)
             if outer < np.inf and abs(r - outer) < abs(r - inner):

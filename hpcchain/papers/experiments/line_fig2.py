@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from hpcchain.model.molecules import rod_matrices
-from hpcchain.papers.result import Result, Table, within
+from hpcchain.papers.result import Result, Table
 
 NAME = "002-fig2"
 TITLE = "Fig 2: condition numbers of the multipliers' matrices"
@@ -18,7 +18,7 @@ def run(quick: Any) -> Any:
     across, along = np.array([rod_matrices.condition_numbers(int(size)) for size in n]).T
     table = Table("Condition numbers of N equal particles at equal distances")
     off = np.abs(along - n / 2)[n > 3].max()
-    table.add("k along, N > 3", "N/2", f"N/2 to {off:.1e}", within(off, 0.0, 1e-9))
+    table.compare("k along, N > 3", "N/2", off, 0.0, 1e-9, shown=f"N/2 to {off:.1e}")
     for size in (4, 5, 10, 20, 50):
         value = float(across[n == size][0])
         table.add(

@@ -11,7 +11,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.model.physics.constants import ExtendedPhysics, PotentialConstants, Roughness, SteppedPhysics
 from hpcchain.model.system import OPEN, WALL, Box, System
 from hpcchain.papers.engine import system_of
-from hpcchain.papers.result import Result, Table, columns, within
+from hpcchain.papers.result import Result, Table, columns
 
 if TYPE_CHECKING:
     from hpcchain.steps.engine import SteppedEngine
@@ -192,7 +192,7 @@ def cases() -> Table:
     for name, found, wanted in given:
         off = max(abs(a - b) for a, b in zip(found, wanted, strict=True))
         ours = ", ".join(f"{value + 0.0:.3g}" for value in np.round(found, 12))
-        table.add(name, ", ".join(f"{value:g}" for value in wanted), ours, within(off, 0.0, 1e-11, "the closed form"))
+        table.compare(name, ", ".join(f"{value:g}" for value in wanted), off, 0.0, 1e-11, "the closed form", ours)
     return table
 
 
@@ -203,7 +203,7 @@ def stack() -> Table:
     carried = engine.drain_events()["impulse"][-6:] / (0.01 * G)
     table = Table("A stack of six balls at rest, e = 0.5, mu = 0.4: weights that its contacts carry, from below")
     off = float(np.abs(carried - np.arange(6, 0, -1)).max())
-    table.add("impulses / (m g dt)", "6, 5, 4, 3, 2, 1", f"the same, to {off:.0e}", within(off, 0.0, 1e-11))
+    table.compare("impulses / (m g dt)", "6, 5, 4, 3, 2, 1", off, 0.0, 1e-11, shown=f"the same, to {off:.0e}")
     return table
 
 
@@ -218,8 +218,8 @@ def friction() -> Table:
     """Return the table of what slides and rolls."""
     table = Table("Coulomb's graph (Fig 8): one ball on a plane, mu = 0.4, after 0.5")
     speed, spin = slid(0.0, None, 1.0)
-    table.add("slides, then rolls: v / v0", 5.0 / 7.0, f"{speed:.6f}", within(abs(speed - 5.0 / 7.0), 0.0, 1e-11))
-    table.add("its omega R / v", 1.0, f"{spin / speed:.6f}", within(abs(spin / speed - 1.0), 0.0, 1e-11))
+    table.compare("slides, then rolls: v / v0", 5.0 / 7.0, abs(speed - 5.0 / 7.0), 0.0, 1e-11, shown=f"{speed:.6f}")
+    table.compare("its omega R / v", 1.0, abs(spin / speed - 1.0), 0.0, 1e-11, shown=f"{spin / speed:.6f}")
     for angle, moment, name in ((20.0, 1e9, "block"), (25.0, 1e9, "block"), (50.0, None, "ball"), (60.0, None, "ball")):
         sine, cosine = np.sin(np.deg2rad(angle)), np.cos(np.deg2rad(angle))
         limit = MU if moment else 3.5 * MU
@@ -228,7 +228,7 @@ def friction() -> Table:
         found = slid(angle, moment, 0.0)[0]
         what = "slides" if sine / cosine > limit else "rolls" if moment is None else "stays"
         why = f"tan {angle:g} = {sine / cosine:.3f}, at {'mu' if moment else '7 mu / 2'} = {limit:g} it begins to slide"
-        table.add(f"{name}, {angle:g} degrees: {what}, v", wanted, found, within(abs(found - wanted), 0.0, 1e-6, why))
+        table.compare(f"{name}, {angle:g} degrees: {what}, v", wanted, abs(found - wanted), 0.0, 1e-6, why, found)
     return table
 
 
@@ -244,7 +244,7 @@ def cradle() -> Table:
         off = float(np.abs(velocity - values).max())
         why = "all touch: Moreau's law shares out" if space == 0.0 else "gaps: one contact after another"
         ours = ", ".join(f"{value:.3f}" for value in velocity + 0.0)
-        table.add("touching" if space == 0.0 else f"gaps of {space:g}", text, ours, within(off, 0.0, 1e-11, why))
+        table.compare("touching" if space == 0.0 else f"gaps of {space:g}", text, off, 0.0, 1e-11, why, ours)
     return table
 
 

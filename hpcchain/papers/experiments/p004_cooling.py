@@ -6,7 +6,7 @@ import numpy as np
 
 from hpcchain.model.physics.constants import ExtendedPhysics
 from hpcchain.papers import granular
-from hpcchain.papers.result import Result, Table, within
+from hpcchain.papers.result import Result, Table
 
 NAME = "004-cooling"
 TITLE = "inelastic collisions: the energy of a cooling gas by Haff's law, smooth and rough spheres"
@@ -40,12 +40,9 @@ def run(quick: Any) -> Any:
         for column, what in enumerate(("translation", "spins")[: 1 if e_t == 1.0 else 2]):
             ratio = found[-1, column] / start[column]
             off = ratio / law[-1, column] - 1.0
-            table.add(
-                f"{name}: temperature of {what}",
-                "falls",
-                f"{ratio:.3f}; law {law[-1, column]:.3f}",
-                within(abs(off), 0.0, WIDTH, f"the law is {off:+.1%} off: Gaussian, uncorrelated spheres"),
-            )
+            shown = f"{ratio:.3f}; law {law[-1, column]:.3f}"
+            why = f"the law is {off:+.1%} off: Gaussian, uncorrelated spheres"
+            table.compare(f"{name}: temperature of {what}", "falls", abs(off), 0.0, WIDTH, why, shown)
     notes = [
         "The paper prints no figures of a gas; the law is Haff's, of smooth spheres, and Huthmann and Zippelius's, "
         "over contacts instead of time."

@@ -7,7 +7,7 @@ import numpy as np
 
 from hpcchain.papers import granular
 from hpcchain.papers.engine import engine_of
-from hpcchain.papers.result import Result, Table, columns, within
+from hpcchain.papers.result import Result, Table, columns
 
 NAME = "004-lubachevsky"
 TITLE = "Lubachevsky's method: cost of an event over the number of spheres"
@@ -28,16 +28,11 @@ def run(quick: Any) -> Any:
     for name, what in printed.items():
         power = float(np.polyfit(np.log(data["spheres"]), np.log(data[name]), 1)[0])
         bounds = {"pairs_us": (0.8, 2.3), "one_with_all_us": (0.0, 1.3), "engine_us": (-0.4, 0.5)}[name]
-        table.add(
-            f"{name.removesuffix('_us').replace('_', ' ')}", what, f"N^{power:.2f}", within(power, *bounds, says[name])
-        )
-    spread = max(data["searches"]) / min(data["searches"])
-    table.add(
-        "searches of a sphere's earliest contact in an event",
-        "O(1)",
-        f"{min(data['searches']):.2f} to {max(data['searches']):.2f}",
-        within(spread, 1.0, 1.5, "those that collide, and those whose next contact was with one of them"),
-    )
+        table.compare(name.removesuffix("_us").replace("_", " "), what, power, *bounds, says[name], f"N^{power:.2f}")
+    least, most = min(data["searches"]), max(data["searches"])
+    name, shown = "searches of a sphere's earliest contact in an event", f"{least:.2f} to {most:.2f}"
+    why = "those that collide, and those whose next contact was with one of them"
+    table.compare(name, "O(1)", most / least, 1.0, 1.5, why, shown)
     table.add(
         "comparisons to find the next event",
         "O(log N)",

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from hpcchain.papers.engine import engine_of, system_of
-from hpcchain.papers.result import Result, Table, columns, within
+from hpcchain.papers.result import Result, Table, columns
 
 NAME = "004-zeno"
 TITLE = "(34), Fig 2, (35): a bouncing ball's total time, collapse of three balls, the TC model"
@@ -20,25 +20,16 @@ def run(quick: Any) -> Any:
     fall = np.sqrt(2.0 / 9.8)
     printed = 2.0 * fall * (1.0 / (1.0 - e) - 1.0)
     whole = fall * (1.0 + e) / (1.0 - e)
-    table.add(
-        "time until the ball rests",
-        printed,
-        times[-1],
-        within(abs(times[-1] / whole - 1.0), 0.0, 1e-12, "(34) leaves out the first fall, (2 h / g)^1/2"),
-    )
+    off, why = abs(times[-1] / whole - 1.0), "(34) leaves out the first fall, (2 h / g)^1/2"
+    table.compare("time until the ball rests", printed, off, 0.0, 1e-12, why, times[-1])
     off = float(np.abs(heights[:30] / (e ** (2 * np.arange(1, 31))) - 1.0).max())
-    table.add("height of bounce i over r^i h", 1.0, f"1, to {off:.0e}", within(off, 0.0, 1e-12))
+    table.compare("height of bounce i over r^i h", 1.0, off, 0.0, 1e-12, shown=f"1, to {off:.0e}")
     span = np.linspace(0.04, 0.12, 33)
     contacts = np.array([collisions(one) for one in span])
     least = float(span[contacts < MOST].min())
-    table.add(
-        "least e_n with a last contact of three balls",
-        None,
-        f"{least:.4f}",
-        within(
-            least, THRESHOLD, THRESHOLD + 0.0026, f"7 - 4 sqrt 3 = {THRESHOLD:.4f}, above it to the next of 33 values"
-        ),
-    )
+    name, far = "least e_n with a last contact of three balls", THRESHOLD + 0.0026
+    why = f"7 - 4 sqrt 3 = {THRESHOLD:.4f}, above it to the next of 33 values"
+    table.compare(name, None, least, THRESHOLD, far, why, f"{least:.4f}")
     data: dict = {
         "ball": {"bounce": np.arange(30), "t": times[:30], "height": heights[:30]},
         "three": {"e_n": span, "contacts": contacts},

@@ -24,31 +24,31 @@ DIFFERENCE = 2.0**-50  # round-off of the difference of two bond vectors
 
 @kernel
 def dense_solve(a, rhs):
-    """Solve the n equations with matrix a (n^2 floats, row-major, overwritten) in place; return 1 if it is singular."""
+    """Solve the n equations with matrix a (n, n), overwritten, in place; return 1 if it is singular."""
     n = len(rhs)
     for k in range(n):
         best = k
         for r in range(k + 1, n):
-            if abs(a[r * n + k]) > abs(a[best * n + k]):
+            if abs(a[r, k]) > abs(a[best, k]):
                 best = r
-        if not abs(a[best * n + k]) > 0.0:
+        if not abs(a[best, k]) > 0.0:
             return 1
         if best != k:
             for c in range(k, n):
-                a[k * n + c], a[best * n + c] = a[best * n + c], a[k * n + c]
+                a[k, c], a[best, c] = a[best, c], a[k, c]
             rhs[k], rhs[best] = rhs[best], rhs[k]
-        inverse = 1.0 / a[k * n + k]
+        inverse = 1.0 / a[k, k]
         for r in range(k + 1, n):
-            factor = a[r * n + k] * inverse
+            factor = a[r, k] * inverse
             if factor != 0.0:
                 for c in range(k + 1, n):
-                    a[r * n + c] -= factor * a[k * n + c]
+                    a[r, c] -= factor * a[k, c]
                 rhs[r] -= factor * rhs[k]
     for k in range(n - 1, -1, -1):
         total = rhs[k]
         for c in range(k + 1, n):
-            total -= a[k * n + c] * rhs[c]
-        rhs[k] = total / a[k * n + k]
+            total -= a[k, c] * rhs[c]
+        rhs[k] = total / a[k, k]
     return 0
 
 
@@ -90,20 +90,18 @@ def _step_of(walk, k):
 
 @kernel
 def null_space(n, walk, b, p):
-    """Write P of the bond vectors b: (3 n, 2 n + 1), row 3 i + c component c of bead i, row-major."""
-    m = 2 * n + 1
-    p[: 3 * n * m] = 0.0
+    """Write P of the bond vectors b: (3 n, 2 n + 1), row 3 i + c component c of bead i."""
+    p[:] = 0.0
     for c in range(3):
-        p[c * m + c] = 1.0
+        p[c, c] = 1.0
     for k in range(n - 1):
         bead, parent, bond, sign = _step_of(walk, k)
         for c in range(3):
-            for u in range(m):
-                p[(3 * bead + c) * m + u] = p[(3 * parent + c) * m + u]
+            for u in range(p.shape[1]):
+                p[3 * bead + c, u] = p[3 * parent + c, u]
         length, r, s = _triad(b, bond, sign)
-        at = 3 * bead * m + 3 + 2 * k
         for c in range(3):
-            p[at + c * m], p[at + c * m + 1] = length * r[c], length * s[c]
+            p[3 * bead + c, 3 + 2 * k], p[3 * bead + c, 4 + 2 * k] = length * r[c], length * s[c]
 
 
 @kernel
@@ -165,7 +163,8 @@ def null_space_newton(g, velocity, im, tau, tol, walk, step):
     n, npad, stride = g[BEADS], len(velocity) // 3, g[STRIDE]
     m = 2 * n + 1
     size = 3 * n * m
-    before, after, matrix = step.rest[:size], step.rest[size : 2 * size], step.rest[2 * size : 2 * size + m * m]
+    before, after = step.rest[:size].reshape(3 * n, m), step.rest[size : 2 * size].reshape(3 * n, m)
+    matrix = step.rest[2 * size : 2 * size + m * m].reshape(m, m)
     rest = step.rest[2 * size + m * m :]
     rhs, root = rest[:m], rest[m : m + 3]
     chord, start, end = step.chord, step.start, step.end
@@ -189,7 +188,7 @@ def null_space_newton(g, velocity, im, tau, tol, walk, step):
             for i in range(n):
                 for c in range(3):
                     change = velocity[c * npad + i] - chord[c * npad + i]
-                    total += before[(3 * i + c) * m + u] * change / im[i]
+                    total += before[3 * i + c, u] * change / im[i]
             rhs[u] = tau * total
             if not abs(total) <= largest:
                 largest = abs(total)
@@ -198,7 +197,7 @@ def null_space_newton(g, velocity, im, tau, tol, walk, step):
         if not math.isfinite(largest):
             return 1, iteration
         null_space(n, walk, end, after)
-        _jacobian(n, m, im, before, after, matrix)
+        _jacobian(im, before, after, matrix)
         if dense_solve(matrix, rhs):
             return 1, iteration
         _turn(n, walk, end, rhs)
@@ -208,14 +207,12 @@ def null_space_newton(g, velocity, im, tau, tol, walk, step):
 
 
 @kernel
-def _jacobian(n, m, im, before, after, matrix):
+def _jacobian(im, before, after, matrix):
     """Write P^T(q0) M P(q)."""
     matrix[:] = 0.0
-    for i in range(n):
-        mass = 1.0 / im[i]
-        for c in range(3):
-            at = (3 * i + c) * m
-            for u in range(m):
-                if before[at + u] != 0.0:
-                    for w in range(m):
-                        matrix[u * m + w] += mass * before[at + u] * after[at + w]
+    for row in range(len(before)):
+        mass = 1.0 / im[row // 3]
+        for u in range(len(matrix)):
+            if before[row, u] != 0.0:
+                for w in range(len(matrix)):
+                    matrix[u, w] += mass * before[row, u] * after[row, w]

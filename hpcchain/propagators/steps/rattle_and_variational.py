@@ -177,12 +177,12 @@ def _correct_together(g, im, step, p):
     n, nb, npad, stride = g[BEADS], g[BONDS], len(p) // 3, g[STRIDE]
     low, high = ends_of(g)
     size = 3 * n + nb
-    matrix, rhs = step.rest[: size * size], step.rest[size * size : size * size + size]
+    matrix, rhs = step.rest[: size * size].reshape(size, size), step.rest[size * size : size * size + size]
     matrix[:] = 0.0
     for i in range(n):
         for c in range(3):
             r = 3 * i + c
-            matrix[r * size + r] = 1.0 / im[i]
+            matrix[r, r] = 1.0 / im[i]
             rhs[r] = (p[c * npad + i] - chord[c * npad + i]) / im[i]
     for k in range(nb):
         i, j = low[k], high[k]
@@ -191,10 +191,10 @@ def _correct_together(g, im, step, p):
         for c in range(3):
             b = start[c * stride + k]
             e = end[c * stride + k]
-            matrix[(3 * i + c) * size + row] = b
-            matrix[(3 * j + c) * size + row] = -b
-            matrix[row * size + 3 * i + c] = -e
-            matrix[row * size + 3 * j + c] = e
+            matrix[3 * i + c, row] = b
+            matrix[3 * j + c, row] = -b
+            matrix[row, 3 * i + c] = -e
+            matrix[row, 3 * j + c] = e
             rhs[3 * i + c] -= multipliers[k] * b
             rhs[3 * j + c] += multipliers[k] * b
     if dense_solve(matrix, rhs):

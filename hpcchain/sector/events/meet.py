@@ -8,9 +8,10 @@ import numpy as np
 
 from hpcchain.contact.coefficients import restitution
 from hpcchain.contact.laws.contact import HARD, Outcome
+from hpcchain.contact.laws.step import distance_met
 from hpcchain.contact.laws.variational import keep_velocities
 from hpcchain.contact.separation import common_speed
-from hpcchain.contact.sides import direction, meet_sides, met, of_one_chain, whole_side
+from hpcchain.contact.sides import direction, meet_sides, of_one_chain, whole_side
 from hpcchain.contact.virial import lever
 from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
@@ -60,7 +61,7 @@ def meet(s, i, partner, crowded, is_straggler):
     if not known:
         return BACK, none
     rate, distance = direction(s, i, partner, a, b)
-    border = met(s, i, partner, distance)
+    border = distance_met(s, i, partner, distance)
     if crowded and border == HARD and not _meets_alone(s, partner):
         status, members = company(s, i, partner, a, b, one, is_straggler)
         if status == MET or status == BACK or status == FULL:

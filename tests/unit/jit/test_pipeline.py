@@ -113,7 +113,7 @@ def usual():
 
 
 def test_python_collects_as_before_when_compiling_is_over_or_has_failed(usual):
-    with pipeline.seldom_collected(), pipeline.seldom_collected():
+    with pipeline.compiling(), pipeline.compiling():
         assert gc.get_threshold() == pipeline.OBJECTS
     with pytest.raises(TypingError):
         untyped(1.0)
