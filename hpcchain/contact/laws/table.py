@@ -1,15 +1,55 @@
 """Which law a contact has, and what it answers: the only place that knows them all.
 
-A new law of one contact has a module, a code in `contact`, and a line each in `law_of`, which says when it applies, in
-`_beyond_smooth` and, if it pushes across the normal, in `pushes_across` (docs/developer/add_a_contact_law.md). Several
-contacts at one instant have `joint` and `joint_rough` in place of `smooth` and `rough`; `variational` scales what these
-have done.
+A new law of one contact has a module, a code in `contact`, a row of LAWS, and a line each in `law_of`, in
+`_beyond_smooth` and, if it pushes across the normal, in `pushes_across` (docs/developer/add_a_contact_law.md).
 """
+
+from typing import NamedTuple
 
 from hpcchain.contact.laws import rough, smooth, step, thermal, wet
 from hpcchain.contact.laws.contact import HARD, OUTER, ROUGH, SMOOTH, STEP, THERMAL, WET, separates
 from hpcchain.contact.walls import is_thermal
 from hpcchain.jit.decorators import inlined, kernel, outlined
+
+NORMAL, FULL, KICKS = "normal", "full", "kicks"
+"""What a law needs of the beads' response to impulses: n . K n; all of K; that of each of several contacts."""
+
+
+class Law(NamedTuple):
+    """A law of contacts.
+
+    Attributes
+    ----------
+    name : str
+        Of its module.
+    needs : str
+        NORMAL, FULL or KICKS.
+    keys : tuple of str
+        Of the input that bring it about, rows of CAPABILITIES; empty where runs have it without.
+    section : str
+        Of docs/theory/impulses.md.
+    """
+
+    name: str
+    needs: str
+    keys: tuple[str, ...]
+    section: str
+
+
+LAWS = (
+    Law("wet", NORMAL, ("contact.pair.bridge_distance",), "Wet grains"),
+    Law("step", NORMAL, ('potential, name "steps"', "molecule.distance_limits"), "Potentials with steps and limits"),
+    Law("thermal", FULL, ("wall.temperature",), "Walls with a temperature"),
+    Law("rough", FULL, ("contact.tangential_restitution", "wall.tangential_restitution"), "Rough spheres"),
+    Law("smooth", NORMAL, (), "One contact"),
+)
+"""Laws of one contact, in the order in which they are tried; a code is a name in capitals."""
+SIMULTANEOUS = (
+    Law("joint", KICKS, ("contact.simultaneous",), "Several contacts at one instant"),
+    Law("joint_rough", KICKS, (), "Of rough beads"),
+    Law("variational", KICKS, (), "The variational law"),
+)
+"""Laws of several contacts at one instant, in place of the last two, and the one that scales what these have done."""
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""The contact laws that there are: modules, codes, dispatch, capabilities and manual agree."""
+"""The table of contact laws says what is there: modules, codes, dispatch, capabilities and manual agree with it."""
 
 import ast
 from pathlib import Path
@@ -6,26 +6,11 @@ from pathlib import Path
 import pytest
 
 from hpcchain.config.demands.capabilities import CAPABILITIES
-from hpcchain.contact.laws import contact
+from hpcchain.contact.laws import contact, table
 
 ROOT = Path(__file__).parents[4]
 FOLDER = ROOT / "hpcchain" / "contact" / "laws"
-LAWS = {
-    "wet": (("contact.pair.bridge_distance",), "Wet grains"),
-    "step": (('potential, name "steps"', "molecule.distance_limits"), "Potentials with steps and limits"),
-    "thermal": (("wall.temperature",), "Walls with a temperature"),
-    "rough": (("contact.tangential_restitution", "wall.tangential_restitution"), "Rough spheres"),
-    "smooth": ((), "One contact"),
-}
-"""Of one contact, in the order in which they are tried: keys of the input that bring it about, the manual's section."""
-SIMULTANEOUS = {
-    "joint": (("contact.simultaneous",), "Several contacts at one instant"),
-    "joint_rough": ((), "Of rough beads"),
-    "variational": ((), "The variational law"),
-}
-EVERY = LAWS | SIMULTANEOUS
-NEED_ALL = {"thermal", "rough"}
-"""Laws that are given the whole response."""
+EVERY = table.LAWS + table.SIMULTANEOUS
 NO_LAWS = ("__init__", "contact", "table")
 
 
@@ -50,23 +35,27 @@ def section(title):
 
 
 def test_each_module_is_a_law_of_the_table():
-    assert set(EVERY) == {path.stem for path in FOLDER.glob("*.py")} - set(NO_LAWS)
+    assert sorted(law.name for law in EVERY) == sorted(
+        path.stem for path in FOLDER.glob("*.py") if path.stem not in NO_LAWS
+    )
 
 
 def test_laws_of_one_contact_have_codes_of_their_names():
-    codes = [getattr(contact, law.upper()) for law in LAWS]
-    assert sorted(codes) == list(range(len(LAWS)))
+    codes = [getattr(contact, law.name.upper()) for law in table.LAWS]
+    assert sorted(codes) == list(range(len(table.LAWS)))
     assert contact.SMOOTH == 0
 
 
 def test_laws_are_tried_in_the_order_of_the_table():
-    assert returned("table", "law_of") == [law.upper() for law in LAWS]
+    assert returned("table", "law_of") == [law.name.upper() for law in table.LAWS]
 
 
 def test_each_law_answers_for_its_code():
     branches = [node for node in function("table", "_beyond_smooth").body if isinstance(node, ast.If)]
     found = {ast.unparse(node.test): ast.unparse(node.body[0]) for node in branches}
-    expected = {f"c.law == {law.upper()}": f"return {law}.outcome(s, c)" for law in LAWS if law != "smooth"}
+    expected = {
+        f"c.law == {law.name.upper()}": f"return {law.name}.outcome(s, c)" for law in table.LAWS if law.name != "smooth"
+    }
     assert found == expected
     assert returned("table", "_beyond_smooth")[-1] == "smooth.outcome(c)"
     assert returned("table", "outcome") == ["_beyond_smooth(s, c)", "smooth.outcome(c)"]
@@ -74,22 +63,25 @@ def test_each_law_answers_for_its_code():
 
 def test_laws_that_push_across_the_normal_need_the_whole_response():
     names = {node.id for node in ast.walk(function("table", "pushes_across")) if isinstance(node, ast.Name)}
-    assert names & {law.upper() for law in LAWS} == {law.upper() for law in NEED_ALL}
+    codes = {law.name.upper() for law in table.LAWS}
+    assert names & codes == {law.name.upper() for law in table.LAWS if law.needs == table.FULL}
+    assert {law.needs for law in table.LAWS} <= {table.NORMAL, table.FULL}
+    assert {law.needs for law in table.SIMULTANEOUS} == {table.KICKS}
 
 
-@pytest.mark.parametrize("law", EVERY)
+@pytest.mark.parametrize("law", EVERY, ids=lambda law: law.name)
 def test_keys_are_capabilities(law):
-    assert set(EVERY[law][0]) <= {one.key for one in CAPABILITIES}
+    assert set(law.keys) <= {one.key for one in CAPABILITIES}
 
 
-@pytest.mark.parametrize("law", EVERY)
+@pytest.mark.parametrize("law", EVERY, ids=lambda law: law.name)
 def test_the_manual_has_a_section_that_names_the_module(law):
-    assert f"hpcchain/contact/laws/{law}.py" in section(EVERY[law][1])
+    assert f"hpcchain/contact/laws/{law.name}.py" in section(law.section)
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", table.LAWS, ids=lambda law: law.name)
 def test_a_law_says_what_it_is_and_has_an_outcome(law):
-    assert ast.get_docstring(function(law, "outcome"))
-    source = (FOLDER / f"{law}.py").read_text(encoding="utf-8")
+    assert ast.get_docstring(function(law.name, "outcome"))
+    source = (FOLDER / f"{law.name}.py").read_text(encoding="utf-8")
     assert "hpcchain.sector" not in source
     assert "contact.sides" not in source
