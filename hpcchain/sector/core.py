@@ -338,34 +338,9 @@ class Recorded:
     def __init__(self, system: System) -> None:
         self.quantum, self.impulse_quantum = quanta(system)
         self.energy_quantum = energy_quantum(system)
-        self._sums: list[int] = [0] * L.SUMS
+        self.sums: list[int] = [0] * L.SUMS
         self._row = event_row(system.physics)
         self._rows: list[np.ndarray] = []
-
-    @property
-    def virial(self) -> int:
-        """Sum of impulse times centre-of-mass vector."""
-        return self._sums[L.SUM_VIRIAL]
-
-    @property
-    def virial_tensor(self) -> list[int]:
-        """Parts of that sum's tensor, and the flow of energy."""
-        return self._sums[L.SUM_TENSOR : L.SUM_TENSOR + L.TENSOR_COMPONENTS]
-
-    @property
-    def wall_impulse(self) -> list[int]:
-        """Sum of impulses on the walls of each axis."""
-        return self._sums[L.SUM_WALL_IMPULSE : L.SUM_WALL_IMPULSE + L.AXES]
-
-    @property
-    def work(self) -> int:
-        """Energy that has come in through what moves."""
-        return self._sums[L.SUM_WORK]
-
-    @property
-    def heat(self) -> int:
-        """Energy that has come in as heat."""
-        return self._sums[L.SUM_HEAT]
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -378,7 +353,7 @@ class Recorded:
 
     def count(self, sums: np.ndarray) -> None:
         """Add to the sums those of further contacts, (SUMS,) int64."""
-        self._sums = [old + more for old, more in zip(self._sums, sums.tolist(), strict=True)]
+        self.sums = [old + more for old, more in zip(self.sums, sums.tolist(), strict=True)]
 
     def keep(self, log: np.ndarray) -> None:
         """Keep these rows of the contact log until they are drained."""
