@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from hpcchain.errors import HpcchainError, WindowError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.memory import aligned_zeros, extended
 from hpcchain.layout.segment_bits import unpacked_starts
@@ -18,7 +19,7 @@ from hpcchain.model.physics.step_potentials import bead_types, potential_energie
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
 from hpcchain.sector.ahead.helper import Helper, Worth, can_help, series_capacity
-from hpcchain.sector.collapse import not_a_number
+from hpcchain.sector.collapse import not_a_number, stuck
 from hpcchain.sector.events import loop
 from hpcchain.sector.interface import event_row
 from hpcchain.sector.search.cells import CELL_FULL
@@ -300,6 +301,15 @@ class Core:
 
 def require_finite(core: Core, physics: Physics) -> None:
     """Raise EngineError when a bead's state has become infinite or not a number."""
+def failure_of(status: int, physics: Physics, bead: int | None, time: float) -> HpcchainError:
+    """Return the error for the status of a loop, or a window, that cannot go on, of a bead if one is known."""
+    if status == loop.STUCK:
+        return stuck(physics, bead, time)
+    if status == loop.NOT_A_NUMBER:
+        return not_a_number(physics, "a contact time")
+    return WindowError("the ranks do not come to agree on a window however short; please report this with the input")
+
+
     starts = core.sector.starts[: core.sector.scalars[L.SCALAR_BEADS]]
     if not np.isfinite(starts).all():
         bead = int(core.ids[np.flatnonzero(~np.isfinite(starts).all(axis=1)).min()])

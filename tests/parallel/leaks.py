@@ -148,10 +148,10 @@ def open_only(put):
 
 @leak("no rank checks that molecules stay within their skins", "wide")
 def no_skins(put):
-    def violation(old, self, ghosted, *args):
-        return np.full(len(ghosted.molecule_ids), -1.0)
+    def violation(old, self, until):
+        return np.full(len(self.ghosted.molecule_ids), -1.0)
 
-    put(needs.GhostNeeds, "violation", violation)
+    put(windows.WindowedEngine, "_violation", violation)
 
 
 @leak("new reference positions are not sent", "wide", "gas")

@@ -1,9 +1,9 @@
 """Which rank owns which molecules, and which has ghosts of which: chosen between windows, as molecules move.
 
-That all molecules stayed in their skins is checked at the end of every window (`GhostNeeds.violation`), and a window in
-which one did not is taken back. Before one leaves its skin it gets a new reference position (`refresh_skins`), and
-ghosts that this makes necessary are added. Now and then everything is chosen anew (`rebuild_ghosts`): molecules go to
-the ranks whose sectors they are in, ghosts that have moved off are dropped. All this is in a frame that moves with the
+That all molecules stayed in their skins is checked at the end of every window (`WindowedEngine`), and a window in which
+one did not is taken back. Before one leaves its skin it gets a new reference position (`refresh_skins`), and ghosts
+that this makes necessary are added. Now and then everything is chosen anew (`rebuild_ghosts`): molecules go to the
+ranks whose sectors they are in, ghosts that have moved off are dropped. All this is in a frame that moves with the
 system (`setup.drift`).
 
 `SectorBuilder` makes the ghosted sector from molecules' states, and goes back.

@@ -125,10 +125,6 @@ class GhostNeeds:
                 self.lent.setdefault(rank, np.zeros_like(self.lent_at_all))[rows] = 1
                 self.lent_at_all[rows] = 1
 
-    def violation(self, ghosted: GhostedSector, since: tuple, until: tuple) -> np.ndarray:
-        """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
-        return ghosted.skin_violation(self.balls.position, self.balls.skin, since, until)
-
     def widen(self, molecule_ids: np.ndarray, violation: np.ndarray) -> None:
         """Give molecules, by row, that got out of their skin more of it from the next choice on."""
         out = np.flatnonzero(violation > 0.0)
