@@ -123,7 +123,7 @@ class Options:
 
 
 class Core:
-    """A sector's arrays and the event loop over them.
+    """A sector's arrays and the event loop over them, which can run after `start`.
 
     Parameters
     ----------
@@ -135,8 +135,6 @@ class Core:
     options : Options
     at : (N,) int64 array, optional
         The state's row of each local bead; without it the beads' global ids.
-    prepare : callable, optional
-        Called with the Core once the arrays are made, before the first segments are.
 
     Attributes
     ----------
@@ -161,7 +159,6 @@ class Core:
         sequence: np.ndarray,
         options: Options,
         at: np.ndarray | None = None,
-        prepare: Callable | None = None,
     ) -> None:
         self.options, self.space = options, options.space
         self.sector, self.ids = build_sector(
@@ -176,11 +173,12 @@ class Core:
         require_finite(self, system.physics)
         if self.sector.stretched is not None:
             sampling.put_chain_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
-        if prepare is not None:
-            prepare(self)
+        self.helper: Helper | None = None
+    def start(self) -> None:
+        """Make the first segments, lists and searches."""
         initialise.start(self.sector)
         self.enlist()
-        self.helper = None
+
         if options.threads != 1 and can_help(self.sector):
             series = extended(self.sector.series, series_capacity(self.sector))
             self.helper = Helper(Worth() if options.threads == "auto" else None)

@@ -82,6 +82,7 @@ class Engine(Recorded):
             sequence if chain_parts is None else chain_parts.sequence(sequence),
             options,
         )
+        self.core.start()
 
     @property
     def sector(self) -> Any:

@@ -57,6 +57,8 @@ class WindowBroken(Exception):
         self.status, self.bead = status, bead
 
 
+    core : Core
+        Its arrays are given space for what windows keep.
 class Window:
     """Carries a sector's molecules and ghosts through one window after another.
 
@@ -67,15 +69,10 @@ class Window:
         Local rows of molecules by global number (`layout.id_table`).
     """
 
-    core: Core
-
-    def __init__(self, classes: MoleculeClasses, row_of: np.ndarray) -> None:
-        self.classes, self.row_of = classes, row_of
+    def __init__(self, core: Core, classes: MoleculeClasses, row_of: np.ndarray) -> None:
+        self.core, self.classes, self.row_of = core, classes, row_of
+        self._rows = np.empty(core.sector.scalars[L.SCALAR_MOLECULES], dtype=np.int64)
         self._class_of_size = np.unique(classes.rows[:, L.MOL_BEADS], return_index=True)[1]  # one of the classes
-
-    def begin(self, core: Core) -> None:
-        """Take the arrays of the sector, and give them space for what windows keep."""
-        self.core, self._rows = core, np.empty(core.sector.scalars[L.SCALAR_MOLECULES], dtype=np.int64)
         present = np.bincount(core.sector.window_molecule[:, L.WINDOW_CLASS], minlength=len(self.classes.sizes))
         rows = np.minimum(present, present // CLOSED + CLOSED_BEADS // self.classes.sizes)
         self.more_rows(rows + 2 * self.classes.most_rows)
