@@ -149,18 +149,6 @@ def stay_ahead(s, w):
             last = now
 
 
-@concurrent
-def look(s, w, most):
-    """Make the outcomes of at most so many of the first events of the queue; return how many were made."""
-    made = np.int64(0)
-    while made < most:
-        more = _look(s, w, min(most - made, AT_ONCE))
-        if more == 0:
-            break
-        made += more
-    return made
-
-
 @kernel
 def _look(s, w, most):
     """Make outcomes of the first events that lack one, but for the event at hand; return how many were made."""
