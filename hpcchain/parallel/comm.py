@@ -2,24 +2,33 @@
 
 `world()` gives a `World` when MPI can be used and a `Single` when it cannot and several ranks were not started; both
 answer to the same names, so callers need not know which one they hold. Its methods take any Python object; arrays go
-through `World.exchange`.
+through `World.exchange`. What a launcher says (`launched`) is read before and without MPI.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from array import array
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hpcchain.errors import UsageError
 from hpcchain.parallel.activity import Activity
-from hpcchain.parallel.launcher import launched, not_joined_by_mpi
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.exchange import Exchange
 
+# (size, rank) as Open MPI's mpirun, then MPICH's and Intel's hydra or Slurm's pmi2, then srun name them. A batch script
+# alone has SLURM_NTASKS too, though only one process: the step's own variable is what srun sets. It comes last
+# because mpirun starts its own daemons with srun.
+VARIABLES = (
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("PMI_SIZE", "PMI_RANK"),
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+)
 POLL_SECONDS = 0.002
 _UNFINISHED = []  # agreements given up, to the end of the process: MPI writes to their buffers if a rank comes late
 
@@ -160,6 +169,27 @@ class World(Single):
         while not request.Test():
             if deadline is not None and time.monotonic() > deadline:
                 _UNFINISHED.append((request, mine, theirs))
+def launched(environment: Mapping[str, str] | None = None) -> tuple[int, int]:
+    """Return (size, rank) that the launcher announces in environment variables, (1, 0) without a launcher."""
+    environment = os.environ if environment is None else environment
+    for size_name, rank_name in VARIABLES:
+        size = environment.get(size_name, "")
+        if size.isdigit() and int(size) > 0:
+            rank = environment.get(rank_name, "")
+            return int(size), int(rank) if rank.isdigit() else 0
+    return 1, 0
+
+
+def not_joined_by_mpi(environment: Mapping[str, str] | None = None) -> bool:
+    """Return whether srun started several processes without any of the interfaces through which an MPI joins them.
+
+    MPI's own complaint about that is long and comes from every process.
+    """
+    environment = os.environ if environment is None else environment
+    several = environment.get(VARIABLES[-1][0], "1") not in ("", "0", "1")
+    return several and not any(name.startswith(("PMI", "OMPI_COMM_WORLD")) for name in environment)
+
+
                 return None
             time.sleep(POLL_SECONDS)
         return [tuple(theirs[i : i + len(mine)]) for i in range(0, len(theirs), len(mine))]
