@@ -81,14 +81,9 @@ class Single:
         return any(self.allgather(bool(flag)))
 
     def agree(self, outcome: tuple, patience: float | None = None) -> list:
-        """Return every rank's outcome (a tuple of whole numbers) in rank order, or None when some rank does not come.
+        """Return every rank's outcome, as many whole numbers on all, in rank order.
 
-        Parameters
-        ----------
-        outcome : tuple of int
-            The same length on all ranks.
-        patience : float, optional
-            Wall seconds to wait for the others; without it, as long as it takes.
+        Returns None when some rank does not come within `patience` [wall seconds]; without it, waits for ever.
         """
         return [tuple(outcome)]
 
@@ -98,23 +93,13 @@ class Single:
 
 
 class Alone(Single):
-    """One of several ranks when it works by itself: its last resort ends all.
-
-    Parameters
-    ----------
-    world : Single
-    started : int
-        How many ranks there are, with those that sleep.
-    activity : Activity, optional
-        Default: one of its own.
-    """
+    """One of several ranks when it works by itself: its last resort ends all, those that sleep too."""
 
     def __init__(self, world: Single, started: int = 1, activity: Activity | None = None) -> None:
         self.activity = activity or Activity()
         self.started, self._world = started, world
 
     def abort(self, code: int) -> None:
-        """End every rank at once, those that sleep too."""
         self._world.abort(code)
 
 
@@ -169,6 +154,21 @@ class World(Single):
         while not request.Test():
             if deadline is not None and time.monotonic() > deadline:
                 _UNFINISHED.append((request, mine, theirs))
+                return None
+            time.sleep(POLL_SECONDS)
+        return [tuple(theirs[i : i + len(mine)]) for i in range(0, len(theirs), len(mine))]
+
+    def free(self) -> None:
+        """Give the communicators back to MPI; collective. What was on its way in them is lost."""
+        if "exchange" in self.__dict__:
+            self.exchange.free()
+        self._last_words.Free()
+        self.mpi.Free()
+
+    def abort(self, code: int) -> None:
+        self.mpi.Abort(code)
+
+
 def launched(environment: Mapping[str, str] | None = None) -> tuple[int, int]:
     """Return (size, rank) that the launcher announces in environment variables, (1, 0) without a launcher."""
     environment = os.environ if environment is None else environment
@@ -188,21 +188,6 @@ def not_joined_by_mpi(environment: Mapping[str, str] | None = None) -> bool:
     environment = os.environ if environment is None else environment
     several = environment.get(VARIABLES[-1][0], "1") not in ("", "0", "1")
     return several and not any(name.startswith(("PMI", "OMPI_COMM_WORLD")) for name in environment)
-
-
-                return None
-            time.sleep(POLL_SECONDS)
-        return [tuple(theirs[i : i + len(mine)]) for i in range(0, len(theirs), len(mine))]
-
-    def free(self) -> None:
-        """Give the communicators back to MPI; collective. What was on its way in them is lost."""
-        if "exchange" in self.__dict__:
-            self.exchange.free()
-        self._last_words.Free()
-        self.mpi.Free()
-
-    def abort(self, code: int) -> None:
-        self.mpi.Abort(code)
 
 
 def world() -> Single | World:

@@ -262,14 +262,8 @@ class WindowedEngine(Recorded):
     def _adapt(self, said: Said, length: float, cut: bool) -> None:
         """Choose the next window's length, and new ghosts if a molecule may get out of its skin in it.
 
-        Parameters
-        ----------
-        said : Said
-            What all ranks agreed on in the window that has ended: of its contacts nothing is known yet.
-        length : float
-            Of that window [time].
-        cut : bool
-            Whether it was cut short.
+        `said` is what all agreed on in the window that has ended: of its contacts nothing is known yet. That window was
+        `length` long [time], and perhaps `cut` short.
         """
         easy, builder = self.ghosts.needs.skins.easy_window(said.speed), self.ghosts.builder
         across = said.pace + builder.common_speed  # lists move with the system; segments end where beads cross sides
@@ -436,13 +430,7 @@ class WindowStatistics:
     def report(self, comm: Exchange, sizes: dict, cost: float) -> dict:
         """Return what windows have cost so far over all ranks, name -> number; collective.
 
-        Parameters
-        ----------
-        comm : Exchange
-        sizes : dict of str -> int
-            Of this rank: segments, restored, owned, ghosts.
-        cost : float
-            Of this rank since the last report, in any unit; the imbalance is the greatest over the mean.
+        `sizes`: this rank's segments, restored, owned and ghosts; `cost`: its own since the last report, in any unit.
         """
         every = comm.allgather(self.counts | sizes | self.seconds | {"cost": cost})
         total = {name: sum(one[name] for one in every) for name in every[0]}

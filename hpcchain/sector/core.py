@@ -62,14 +62,9 @@ class EventBudget:
         self.size = 1000
 
     def run_timed(self, call: Callable, used_up: int) -> int:
-        """Return a call's result, and learn from how long it took.
+        """Return the result of a call that is given the number of events, and learn from how long it took.
 
-        Parameters
-        ----------
-        call : callable
-            Takes the number of events.
-        used_up : int
-            Its result when it has carried out all of them.
+        `used_up`: the result when it has carried out all of them.
         """
         begin = perf_counter()
         result = call(self.size)
@@ -174,15 +169,15 @@ class Core:
         if self.sector.stretched is not None:
             sampling.put_chain_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
         self.helper: Helper | None = None
-    def start(self) -> None:
-        """Make the first segments, lists and searches."""
-        initialise.start(self.sector)
-        self.enlist()
-
         if options.threads != 1 and can_help(self.sector):
             series = extended(self.sector.series, series_capacity(self.sector))
             self.helper = Helper(Worth() if options.threads == "auto" else None)
             self.sector = self.sector._replace(series=series)
+
+    def start(self) -> None:
+        """Make the first segments, lists and searches."""
+        initialise.start(self.sector)
+        self.enlist()
 
     def enlist(self) -> None:
         """List all neighbours and search all events anew, with as much capacity as that takes."""
@@ -299,6 +294,13 @@ class Core:
 
 def require_finite(core: Core, physics: Physics) -> None:
     """Raise EngineError when a bead's state has become infinite or not a number."""
+    starts = core.sector.starts[: core.sector.scalars[L.SCALAR_BEADS]]
+    if not np.isfinite(starts).all():
+        bead = int(core.ids[np.flatnonzero(~np.isfinite(starts).all(axis=1)).min()])
+        raise not_a_number(physics, f"bead {bead}: its position or velocity")
+    countable_images(core.sector.mol[: core.sector.scalars[L.SCALAR_MOLECULES], L.MOL_IMAGE : L.MOL_IMAGE + L.AXES])
+
+
 def failure_of(status: int, physics: Physics, bead: int | None, time: float) -> HpcchainError:
     """Return the error for the status of a loop, or a window, that cannot go on, of a bead if one is known."""
     if status == loop.STUCK:
@@ -306,13 +308,6 @@ def failure_of(status: int, physics: Physics, bead: int | None, time: float) -> 
     if status == loop.NOT_A_NUMBER:
         return not_a_number(physics, "a contact time")
     return WindowError("the ranks do not come to agree on a window however short; please report this with the input")
-
-
-    starts = core.sector.starts[: core.sector.scalars[L.SCALAR_BEADS]]
-    if not np.isfinite(starts).all():
-        bead = int(core.ids[np.flatnonzero(~np.isfinite(starts).all(axis=1)).min()])
-        raise not_a_number(physics, f"bead {bead}: its position or velocity")
-    countable_images(core.sector.mol[: core.sector.scalars[L.SCALAR_MOLECULES], L.MOL_IMAGE : L.MOL_IMAGE + L.AXES])
 
 
 def energies_of(system: System, core: Core, beads: np.ndarray | slice = slice(None)) -> Any:

@@ -67,11 +67,7 @@ class Migration:
     def balance(self, own: MoleculeSet, cost: float) -> None:
         """Move sectors a little so that all ranks' molecules cost the same; collective.
 
-        Parameters
-        ----------
-        own : MoleculeSet
-        cost : float
-            Of this rank's molecules lately, in any unit; what one of them costs goes by its beads.
+        `cost`: of this rank's molecules lately, in any unit; what one of them costs goes by its beads.
         """
         beads = self._sizes(own)
         weights = beads * (cost / beads.sum()) if len(beads) else beads

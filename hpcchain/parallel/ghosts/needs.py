@@ -65,12 +65,7 @@ class GhostNeeds:
     def choose(self, own: MoleculeSet, velocity: np.ndarray, everything: bool) -> dict:
         """Return, by rank, a mask of the owned molecules that it needs as ghosts; collective.
 
-        Parameters
-        ----------
-        own : MoleculeSet
-        velocity : (n, 3) float64 array
-            Of its beads, in the frame that moves with the system [length / time].
-        everything : bool
+        `velocity`: (n, 3) of their beads, in the frame that moves with the system [length / time].
         """
         self.everything = everything
         self.skins.look_at(velocity)
@@ -92,13 +87,7 @@ class GhostNeeds:
     def begin(self, ghosted: GhostedSector, balls: Balls, needed: dict, sources: list) -> None:
         """Take the sector that was built of what was chosen, and set beads aside in it.
 
-        Parameters
-        ----------
-        ghosted : GhostedSector
-        balls : Balls
-            With the skins of ghosts, too, each of which may be any.
-        needed : dict of rank -> rows that it has as ghosts
-        sources : list of int
+        `balls` have the skins of ghosts, too, each of which may be any; `needed`: rank -> rows that it has as ghosts.
         """
         self.balls, self.sources = balls, sorted(sources)
         self.lent: dict[int, np.ndarray] = {}

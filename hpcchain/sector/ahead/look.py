@@ -126,14 +126,9 @@ WHICH, WHERE, MEMBER, OTHER = range(4)
 
 @concurrent
 def stay_ahead(s, w):
-    """Make outcomes of events to come, but while AHEAD_STOP is set in `w.ahead`: what the second thread does.
+    """Make outcomes of events of s in the small sector w, but while AHEAD_STOP is set: what the second thread does.
 
     It returns when it has rested for some time, which between two calls of the loop it does not.
-
-    Parameters
-    ----------
-    s, w : Sector
-        The loop's, and the small one.
     """
     last, rested = -np.inf, np.int64(0)
     while rested < PATIENCE:
