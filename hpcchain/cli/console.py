@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from hpcchain.errors import EXIT_USAGE, HpcchainError
 from hpcchain.parallel import comm as communication
-from hpcchain.parallel.launcher import launched
+from hpcchain.parallel.comm import launched
 from hpcchain.run.failures import EXIT_BROKEN_PIPE, describe
 
 if TYPE_CHECKING:

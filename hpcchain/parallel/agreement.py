@@ -60,17 +60,12 @@ def gathered(comm: Communicator | None, value: Any) -> list:
 
 def agree(comm: Communicator | None, failure: Any = None) -> None:
     """Raise on every rank the failure of the lowest rank that has one; return if none has."""
-    if _any(comm, failure is not None):
+    mine = count = array("i", [failure is not None])
+    if is_parallel(comm):
+        count = array("i", [0])
+        comm.Allreduce(mine, count)  # one reduction: objects take two messages and their pickling
+    if count[0] > 0:
         raise next(found for found in gathered(comm, failure) if found is not None)
-
-
-def _any(comm: Communicator | None, flag: bool) -> bool:
-    """Return whether a flag is set on any rank, by one reduction: objects take two messages and their pickling."""
-    if not is_parallel(comm):
-        return flag
-    mine, count = array("i", [flag]), array("i", [0])
-    comm.Allreduce(mine, count)
-    return count[0] > 0
 
 
 def sendable(failure: BaseException) -> BaseException:

@@ -2,24 +2,33 @@
 
 `world()` gives a `World` when MPI can be used and a `Single` when it cannot and several ranks were not started; both
 answer to the same names, so callers need not know which one they hold. Its methods take any Python object; arrays go
-through `World.exchange`.
+through `World.exchange`. What a launcher says (`launched`) is read before and without MPI.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from array import array
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hpcchain.errors import UsageError
 from hpcchain.parallel.activity import Activity
-from hpcchain.parallel.launcher import launched, not_joined_by_mpi
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
     from hpcchain.parallel.exchange import Exchange
 
+# (size, rank) as Open MPI's mpirun, then MPICH's and Intel's hydra or Slurm's pmi2, then srun name them. A batch script
+# alone has SLURM_NTASKS too, though only one process: the step's own variable is what srun sets. It comes last
+# because mpirun starts its own daemons with srun.
+VARIABLES = (
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("PMI_SIZE", "PMI_RANK"),
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+)
 POLL_SECONDS = 0.002
 _UNFINISHED = []  # agreements given up, to the end of the process: MPI writes to their buffers if a rank comes late
 
@@ -72,14 +81,9 @@ class Single:
         return any(self.allgather(bool(flag)))
 
     def agree(self, outcome: tuple, patience: float | None = None) -> list:
-        """Return every rank's outcome (a tuple of whole numbers) in rank order, or None when some rank does not come.
+        """Return every rank's outcome, as many whole numbers on all, in rank order.
 
-        Parameters
-        ----------
-        outcome : tuple of int
-            The same length on all ranks.
-        patience : float, optional
-            Wall seconds to wait for the others; without it, as long as it takes.
+        Returns None when some rank does not come within `patience` [wall seconds]; without it, waits for ever.
         """
         return [tuple(outcome)]
 
@@ -89,23 +93,13 @@ class Single:
 
 
 class Alone(Single):
-    """One of several ranks when it works by itself: its last resort ends all.
-
-    Parameters
-    ----------
-    world : Single
-    started : int
-        How many ranks there are, with those that sleep.
-    activity : Activity, optional
-        Default: one of its own.
-    """
+    """One of several ranks when it works by itself: its last resort ends all, those that sleep too."""
 
     def __init__(self, world: Single, started: int = 1, activity: Activity | None = None) -> None:
         self.activity = activity or Activity()
         self.started, self._world = started, world
 
     def abort(self, code: int) -> None:
-        """End every rank at once, those that sleep too."""
         self._world.abort(code)
 
 
@@ -173,6 +167,27 @@ class World(Single):
 
     def abort(self, code: int) -> None:
         self.mpi.Abort(code)
+
+
+def launched(environment: Mapping[str, str] | None = None) -> tuple[int, int]:
+    """Return (size, rank) that the launcher announces in environment variables, (1, 0) without a launcher."""
+    environment = os.environ if environment is None else environment
+    for size_name, rank_name in VARIABLES:
+        size = environment.get(size_name, "")
+        if size.isdigit() and int(size) > 0:
+            rank = environment.get(rank_name, "")
+            return int(size), int(rank) if rank.isdigit() else 0
+    return 1, 0
+
+
+def not_joined_by_mpi(environment: Mapping[str, str] | None = None) -> bool:
+    """Return whether srun started several processes without any of the interfaces through which an MPI joins them.
+
+    MPI's own complaint about that is long and comes from every process.
+    """
+    environment = os.environ if environment is None else environment
+    several = environment.get(VARIABLES[-1][0], "1") not in ("", "0", "1")
+    return several and not any(name.startswith(("PMI", "OMPI_COMM_WORLD")) for name in environment)
 
 
 def world() -> Single | World:

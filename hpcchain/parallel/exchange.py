@@ -97,19 +97,9 @@ class Exchange:
         return result
 
     def exchange_known(self, outgoing: dict, sources: list, asleep: bool = False) -> dict:
-        """Send one message to each of some ranks and receive one from each of others.
+        """Send a float64 array to each of some ranks, rank -> array, and return what comes from others, likewise.
 
-        Parameters
-        ----------
-        outgoing : dict of rank -> float64 array
-            Those ranks have this one among their sources.
-        sources : list of int
-        asleep : bool
-            Keep no core busy while messages are long in coming.
-
-        Returns
-        -------
-        dict of rank -> float64 array
+        Receivers have this rank among their sources. `asleep`: keep no core busy while messages are long in coming.
         """
         requests = [self._mpi.Isend([rows, MPI.DOUBLE], rank, TAG) for rank, rows in outgoing.items()]
         received = {}

@@ -100,15 +100,10 @@ class Bisection:
         self.cuts = self._divided(points, weights, None, 0.0, comm)
 
     def moved(self, points: np.ndarray, weights: np.ndarray, most: float, comm: Any) -> Bisection:
-        """Return the same boxes with their sides moved towards equal weights; collective.
+        """Return the same boxes with their sides moved towards equal weights of the present work; collective.
 
-        Parameters
-        ----------
-        points, weights, comm :
-            Of the present work.
-        most : float
-            How far a side may move, as a part of the edge that it divides: the owners of what lies between change, so
-            steps are small, and a wrong guess of the weights does little harm.
+        `most`: how far a side may move, as a part of the edge that it divides. The owners of what lies between change,
+        so steps are small, and a wrong guess of the weights does little harm.
         """
         other = object.__new__(Bisection)
         other.box, other.ranks = self.box, self.ranks

@@ -46,10 +46,6 @@ class Signals:
             self.listen(self)
         return self._stop
 
-    @stop.setter
-    def stop(self, requested: bool) -> None:
-        self._stop = requested
-
     @property
     def save(self) -> bool:
         """Whether to write a checkpoint in passing."""

@@ -71,16 +71,7 @@ def sorted_slabs(comm: Communicator | None, rows: int, ids: np.ndarray | None, a
 
 
 def whole(comm: Communicator | None, rows: int, ids: np.ndarray, arrays: dict) -> dict:
-    """Return all rows of each array in global order, on every rank.
-
-    Parameters
-    ----------
-    comm : communicator or None
-    rows : int
-        Global number of rows.
-    ids : (n,) int64 array
-        Global ids of the rows held here.
-    arrays : dict of name -> (n, ...) array
+    """Return all rows of each array in global order, on every rank; the arguments are those of `sorted_slabs`.
 
     Raises
     ------

@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hpcchain.errors import WindowError
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import later, split
 from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.parallel.ghosts.migration import in_parts
 from hpcchain.parallel.tuning.balance import Balance, imbalance
 from hpcchain.parallel.tuning.window_length import GROW, WindowLength, first_window
-from hpcchain.sector.collapse import not_a_number, stuck
-from hpcchain.sector.core import Recorded, energies_of
+from hpcchain.sector.core import Recorded, energies_of, failure_of
 from hpcchain.sector.events import loop
 from hpcchain.sector.setup.chain_parts import chain_parts_of
 from hpcchain.sector.setup.molecule_classes import MoleculeClasses
@@ -31,7 +29,7 @@ from hpcchain.sector.setup.shell import default_shell
 from hpcchain.sector.window import WindowBroken
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import Physics, State, System
+    from hpcchain.model.system import State, System
     from hpcchain.parallel.exchange import Exchange
     from hpcchain.sector.ghosted import GhostedSector
 
@@ -121,7 +119,7 @@ class WindowedEngine(Recorded):
 
     def advance(self, time: float, pause: Callable | None = None) -> bool:
         """See `sector.interface.Engine`."""
-        with self.statistics.whole():
+        with self.statistics.spent("steering"):
             return self._advance(tuple(map(float, split(time, self.tick))), pause)
 
     def _advance(self, target: tuple, pause: Callable | None) -> bool:
@@ -165,7 +163,8 @@ class WindowedEngine(Recorded):
 
     def _violation(self, until: tuple) -> np.ndarray:
         """Return per molecule row how far beyond its skin it gets between now and a time [length]."""
-        return self.ghosts.needs.violation(self.ghosted, self.now, until)
+        balls = self.ghosts.needs.balls
+        return self.ghosted.skin_violation(balls.position, balls.skin, self.now, until)
 
     def _attempt(self, phase: str, action: Callable, *args: Any) -> None:
         """Do a part of a pass, and note what breaks the window."""
@@ -237,7 +236,8 @@ class WindowedEngine(Recorded):
         self.ghosted.window.undo()
         lost = said.wrong > 0.0 and not said.broken and not said.wanted
         if not self.length.taken_back(lost or said.status in (loop.STUCK, loop.NOT_A_NUMBER)):
-            raise error_of(said.status, self.physics, int(said.bead) - 1, self.time)
+            bead = int(said.bead) - 1
+            raise failure_of(said.status, self.physics, bead if bead >= 0 else None, self.time)
         full = said.status in (loop.LIST_FULL, loop.TABLE_FULL)
         self._rebuild_ghosts(everything=self._setbacks > DESPERATE, more_space=full)
 
@@ -262,14 +262,8 @@ class WindowedEngine(Recorded):
     def _adapt(self, said: Said, length: float, cut: bool) -> None:
         """Choose the next window's length, and new ghosts if a molecule may get out of its skin in it.
 
-        Parameters
-        ----------
-        said : Said
-            What all ranks agreed on in the window that has ended: of its contacts nothing is known yet.
-        length : float
-            Of that window [time].
-        cut : bool
-            Whether it was cut short.
+        `said` is what all agreed on in the window that has ended: of its contacts nothing is known yet. That window was
+        `length` long [time], and perhaps `cut` short.
         """
         easy, builder = self.ghosts.needs.skins.easy_window(said.speed), self.ghosts.builder
         across = said.pace + builder.common_speed  # lists move with the system; segments end where beads cross sides
@@ -388,15 +382,6 @@ def latest(state: State, comm: Exchange) -> tuple[float, float]:
     return float(ticks), float(remainder)
 
 
-def error_of(status: int, physics: Physics, bead: int, time: float) -> Any:
-    """Return the error for a window that could not be done however short it was."""
-    if status == loop.STUCK:
-        return stuck(physics, bead if bead >= 0 else None, time)
-    if status == loop.NOT_A_NUMBER:
-        return not_a_number(physics, "a contact time")
-    return WindowError("the ranks do not come to agree on a window however short; please report this with the input")
-
-
 def processor_seconds(engine: WindowedEngine) -> float:
     """Return the processor seconds of a rank's own work in windows, whatever else its processor had to do."""
     return engine.statistics.processor
@@ -416,7 +401,7 @@ class WindowStatistics:
     counts : dict of str -> int
         COUNTED; floats are those of messages.
     seconds : dict of str -> float
-        PHASES; they add up to the time in `whole` [wall seconds].
+        PHASES; they add up to the time in `advance` [wall seconds].
     processor : float
         Seconds of the processor for a rank's own WORK, whatever else its processor had to do.
     """
@@ -428,23 +413,14 @@ class WindowStatistics:
 
     @contextmanager
     def spent(self, phase: str) -> Iterator[None]:
-        """Add the time of the body to a phase."""
-        start, processor = perf_counter(), thread_time()
+        """Add to a phase what of the body's time is in no other phase."""
+        start, processor, others = perf_counter(), thread_time(), sum(self.seconds.values())
         try:
             yield
         finally:
-            self.seconds[phase] += perf_counter() - start
+            self.seconds[phase] += perf_counter() - start - (sum(self.seconds.values()) - others)
             if phase in WORK:
                 self.processor += thread_time() - processor
-
-    @contextmanager
-    def whole(self) -> Iterator[None]:
-        """Add to steering what of the body's time is in no other phase."""
-        start, before = perf_counter(), sum(self.seconds.values())
-        try:
-            yield
-        finally:
-            self.seconds["steering"] += perf_counter() - start - (sum(self.seconds.values()) - before)
 
     def sent(self, outgoing: dict) -> None:
         """Count messages, rank -> floats."""
@@ -454,13 +430,7 @@ class WindowStatistics:
     def report(self, comm: Exchange, sizes: dict, cost: float) -> dict:
         """Return what windows have cost so far over all ranks, name -> number; collective.
 
-        Parameters
-        ----------
-        comm : Exchange
-        sizes : dict of str -> int
-            Of this rank: segments, restored, owned, ghosts.
-        cost : float
-            Of this rank since the last report, in any unit; the imbalance is the greatest over the mean.
+        `sizes`: this rank's segments, restored, owned and ghosts; `cost`: its own since the last report, in any unit.
         """
         every = comm.allgather(self.counts | sizes | self.seconds | {"cost": cost})
         total = {name: sum(one[name] for one in every) for name in every[0]}

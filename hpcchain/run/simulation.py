@@ -23,8 +23,7 @@ from hpcchain.io.output.lineage import GROWTH
 from hpcchain.model.system import State
 from hpcchain.observe.observables import Observables
 from hpcchain.parallel.agreement import Communicator
-from hpcchain.parallel.comm import Single, World, world
-from hpcchain.parallel.launcher import launched
+from hpcchain.parallel.comm import Single, World, launched, world
 from hpcchain.parallel.signals import Signals
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 WALL_IMPULSE = ("push_x", "push_y", "push_z")
 TENSOR = ("virial_yy", "virial_zz", "virial_xy", "virial_xz", "virial_yz")
-"""Parts of the virial's tensor besides its trace; they and FLOW are in the order of an engine's `virial_tensor`."""
+"""Parts of the virial's tensor besides its trace."""
 FLOW = ("flow_x", "flow_y", "flow_z")
 """Energy that contacts carry from molecule to molecule, times the way between their centres."""
+SUMS = ("virial", *TENSOR, *FLOW, *WALL_IMPULSE, *ENERGIES)
+"""In the order of an engine's `sums`."""
 
 
 class Totals:
@@ -40,17 +42,13 @@ class Totals:
         self._engine, self._comm = engine, comm
         self._before = {name: whole(counters, name) for name in (*CONTACTS, *SOLVED, *MOST, *ENERGIES)}
         self._interval = interval_of(counters, engine)
-        counted = ("virial", *TENSOR, *FLOW, *WALL_IMPULSE, *ENERGIES, *CONTACTS, *SOLVED, *MOST)
-        self._now = self._start = dict.fromkeys(counted, 0)
+        self._now = self._start = dict.fromkeys((*SUMS, *CONTACTS, *SOLVED, *MOST), 0)
 
     def gather(self) -> None:
         """Bring the ranks' counts up to date; collective."""
         counters = self._engine.counters
-        own = {name: counters[name] for name in (*CONTACTS, *SOLVED, *MOST)} | {"virial": self._engine.virial}
-        own |= dict(zip((*TENSOR, *FLOW), self._engine.virial_tensor, strict=True))
-        own |= dict(zip(WALL_IMPULSE, self._engine.wall_impulse, strict=True)) | {
-            name: getattr(self._engine, name) for name in ENERGIES
-        }
+        own = dict(zip(SUMS, self._engine.sums, strict=True))
+        own |= {name: counters[name] for name in (*CONTACTS, *SOLVED, *MOST)}
         every = self._comm.allgather(own)
         self._now = {name: (max if name in MOST else sum)(one[name] for one in every) for name in own}
 

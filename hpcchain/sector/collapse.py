@@ -26,12 +26,7 @@ INSTANT = 2.0**-20
 
 
 class Standstill:
-    """Notices that all that happens takes no time: contacts of beads that are wedged between others or walls.
-
-    Parameters
-    ----------
-    physics : Physics
-    """
+    """Notices that all that happens takes no time: contacts of beads that are wedged between others or walls."""
 
     def __init__(self, physics: Physics) -> None:
         self._most = MOST_SEGMENTS if physics.restitution == 1.0 else MOST_LOSING
@@ -73,11 +68,7 @@ def loses(physics: Physics) -> bool:
 def way_out(physics: Physics, apart: float = np.inf) -> str:
     """Return what ends the inelastic collapse of a run with these constants.
 
-    Parameters
-    ----------
-    physics : Physics
-    apart : float, optional
-        Time from one contact of a bead to the next: within contact.contact_time they keep their energy [time].
+    `apart`: from one contact of a bead to the next; within contact.contact_time they keep their energy [time].
     """
     if physics.contact_time > apart:
         kept = (

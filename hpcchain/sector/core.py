@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from hpcchain.errors import HpcchainError, WindowError
 from hpcchain.layout import arrays as L
 from hpcchain.layout.memory import aligned_zeros, extended
 from hpcchain.layout.segment_bits import unpacked_starts
@@ -18,7 +19,7 @@ from hpcchain.model.physics.step_potentials import bead_types, potential_energie
 from hpcchain.model.system import State
 from hpcchain.sector import sampling
 from hpcchain.sector.ahead.helper import Helper, Worth, can_help, series_capacity
-from hpcchain.sector.collapse import not_a_number
+from hpcchain.sector.collapse import not_a_number, stuck
 from hpcchain.sector.events import loop
 from hpcchain.sector.interface import event_row
 from hpcchain.sector.search.cells import CELL_FULL
@@ -61,14 +62,9 @@ class EventBudget:
         self.size = 1000
 
     def run_timed(self, call: Callable, used_up: int) -> int:
-        """Return a call's result, and learn from how long it took.
+        """Return the result of a call that is given the number of events, and learn from how long it took.
 
-        Parameters
-        ----------
-        call : callable
-            Takes the number of events.
-        used_up : int
-            Its result when it has carried out all of them.
+        `used_up`: the result when it has carried out all of them.
         """
         begin = perf_counter()
         result = call(self.size)
@@ -122,7 +118,7 @@ class Options:
 
 
 class Core:
-    """A sector's arrays and the event loop over them.
+    """A sector's arrays and the event loop over them, which can run after `start`.
 
     Parameters
     ----------
@@ -134,8 +130,6 @@ class Core:
     options : Options
     at : (N,) int64 array, optional
         The state's row of each local bead; without it the beads' global ids.
-    prepare : callable, optional
-        Called with the Core once the arrays are made, before the first segments are.
 
     Attributes
     ----------
@@ -160,7 +154,6 @@ class Core:
         sequence: np.ndarray,
         options: Options,
         at: np.ndarray | None = None,
-        prepare: Callable | None = None,
     ) -> None:
         self.options, self.space = options, options.space
         self.sector, self.ids = build_sector(
@@ -175,15 +168,16 @@ class Core:
         require_finite(self, system.physics)
         if self.sector.stretched is not None:
             sampling.put_chain_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
-        if prepare is not None:
-            prepare(self)
-        initialise.start(self.sector)
-        self.enlist()
-        self.helper = None
+        self.helper: Helper | None = None
         if options.threads != 1 and can_help(self.sector):
             series = extended(self.sector.series, series_capacity(self.sector))
             self.helper = Helper(Worth() if options.threads == "auto" else None)
             self.sector = self.sector._replace(series=series)
+
+    def start(self) -> None:
+        """Make the first segments, lists and searches."""
+        initialise.start(self.sector)
+        self.enlist()
 
     def enlist(self) -> None:
         """List all neighbours and search all events anew, with as much capacity as that takes."""
@@ -307,6 +301,15 @@ def require_finite(core: Core, physics: Physics) -> None:
     countable_images(core.sector.mol[: core.sector.scalars[L.SCALAR_MOLECULES], L.MOL_IMAGE : L.MOL_IMAGE + L.AXES])
 
 
+def failure_of(status: int, physics: Physics, bead: int | None, time: float) -> HpcchainError:
+    """Return the error for the status of a loop, or a window, that cannot go on, of a bead if one is known."""
+    if status == loop.STUCK:
+        return stuck(physics, bead, time)
+    if status == loop.NOT_A_NUMBER:
+        return not_a_number(physics, "a contact time")
+    return WindowError("the ranks do not come to agree on a window however short; please report this with the input")
+
+
 def energies_of(system: System, core: Core, beads: np.ndarray | slice = slice(None)) -> Any:
     """Return (n, 2) potential energies, and zeros, of a core's beads in these rows; None without potentials with steps.
 
@@ -338,34 +341,9 @@ class Recorded:
     def __init__(self, system: System) -> None:
         self.quantum, self.impulse_quantum = quanta(system)
         self.energy_quantum = energy_quantum(system)
-        self._sums: list[int] = [0] * L.SUMS
+        self.sums: list[int] = [0] * L.SUMS
         self._row = event_row(system.physics)
         self._rows: list[np.ndarray] = []
-
-    @property
-    def virial(self) -> int:
-        """Sum of impulse times centre-of-mass vector."""
-        return self._sums[L.SUM_VIRIAL]
-
-    @property
-    def virial_tensor(self) -> list[int]:
-        """Parts of that sum's tensor, and the flow of energy."""
-        return self._sums[L.SUM_TENSOR : L.SUM_TENSOR + L.TENSOR_COMPONENTS]
-
-    @property
-    def wall_impulse(self) -> list[int]:
-        """Sum of impulses on the walls of each axis."""
-        return self._sums[L.SUM_WALL_IMPULSE : L.SUM_WALL_IMPULSE + L.AXES]
-
-    @property
-    def work(self) -> int:
-        """Energy that has come in through what moves."""
-        return self._sums[L.SUM_WORK]
-
-    @property
-    def heat(self) -> int:
-        """Energy that has come in as heat."""
-        return self._sums[L.SUM_HEAT]
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -378,7 +356,7 @@ class Recorded:
 
     def count(self, sums: np.ndarray) -> None:
         """Add to the sums those of further contacts, (SUMS,) int64."""
-        self._sums = [old + more for old, more in zip(self._sums, sums.tolist(), strict=True)]
+        self.sums = [old + more for old, more in zip(self.sums, sums.tolist(), strict=True)]
 
     def keep(self, log: np.ndarray) -> None:
         """Keep these rows of the contact log until they are drained."""

@@ -6,7 +6,6 @@ It knows which molecules are here, and in which rows. What happens in a window i
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,15 +77,15 @@ class GhostedSector:
         free_rows, every = composition.class_of(vacant), np.concatenate([ids, vacant])
         self.row_of = id_table(len(every))
         insert(self.row_of, ids, np.arange(len(ids)))
-        self.window = Window(classes, self.row_of)
         self.core = Core(
             classes,
             replace(system, state=with_vacant(system.state, composition.prototypes.beads)),
             every,
             replace(options, log_rows=EVENTS),
             self._rows_of(sequence, free_rows, first, size),
-            partial(self._prepare, every, np.append(ownership[sequence], np.full(len(vacant), L.VACANT))),
         )
+        self._prepare(every, np.append(ownership[sequence], np.full(len(vacant), L.VACANT)))
+        self.core.start()
 
     @property
     def sector(self) -> Any:
@@ -136,8 +135,9 @@ class GhostedSector:
         lookup_all(self.row_of, molecule_ids, rows)
         return rows
 
-    def _prepare(self, molecule_ids: np.ndarray, ownership: np.ndarray, core: Core) -> None:
+    def _prepare(self, molecule_ids: np.ndarray, ownership: np.ndarray) -> None:
         """Let the kernels know which molecules are ghosts; make the arrays of cells and windows."""
+        core = self.core
         s, core.entries, core.spare = core.sector, ENTRIES, SPARE
         beads = s.mol[:, L.MOL_BEADS]
         s = s._replace(
@@ -164,17 +164,12 @@ class GhostedSector:
             self.owned_molecules = int(np.count_nonzero(s.chain_part[self.owned, L.PART_PLACE] == 0))
         self.owned_beads = np.flatnonzero(s.lists[:, L.OWNERSHIP] == L.OWNED)
         self.ghosts = int(beads[(ownership != L.OWNED) & (ownership != L.VACANT)].sum())
-        self.window.begin(core)
+        self.window = Window(core, self.classes, self.row_of)
 
     def admit(self, molecules: np.ndarray, state: State) -> bool:
-        """Take in further ghosts between windows, whose beads are all set aside; return whether they fit.
+        """Take in further ghosts between windows, by their global numbers (k,) int64, and the State of their beads.
 
-        Parameters
-        ----------
-        molecules : (k,) int64 array
-            Global numbers.
-        state : State
-            Of their beads.
+        The beads are all set aside. Returns whether they fit.
         """
         s, free = self.sector, np.flatnonzero(self.ownership == L.VACANT)
         m = vacant_rows(self.classes.composition, free, self.molecule_ids[free], molecules)

@@ -33,15 +33,12 @@ class Engine(Protocol):
     ----------
     ids : (n,) int64 array
         Global ids of the beads of this rank, in the order of `frame` and `state`; others after each `advance`.
-    virial : int
-        Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`.
-    virial_tensor : sequence of TENSOR_COMPONENTS int
-        Parts of that sum's tensor besides its trace: yy, zz, xy, xz, yz; then the sums of energy carried from molecule
-        to molecule times that vector, x, y, z (`layout.arrays.FLOW_SCALE`); zeros where an engine does not count them.
-    wall_impulse : sequence of 3 int
-        Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`.
-    work, heat : int
-        Energy that has come in so far through walls that move, and as heat, in units of `energy_quantum`.
+    sums : list of SUMS int
+        Over contacts so far, by their places in `layout.arrays`, zeros where an engine does not count them.
+        SUM_VIRIAL: impulse times centre-of-mass vector, in units of `quantum`. From SUM_TENSOR on: parts of its tensor
+        besides the trace, yy, zz, xy, xz, yz, and energy carried from molecule to molecule times that vector, x, y, z
+        (FLOW_SCALE). From SUM_WALL_IMPULSE on: impulse on the walls of each axis, in units of `impulse_quantum`.
+        SUM_WORK, SUM_HEAT: energy that has come in through walls that move, and as heat, in units of `energy_quantum`.
     quantum, impulse_quantum, energy_quantum : float
         Powers of two [mass length^2 / time], [mass length / time], [mass length^2 / time^2].
     time : float
@@ -61,19 +58,7 @@ class Engine(Protocol):
     def ids(self) -> NDArray[np.int64]: ...
 
     @property
-    def virial(self) -> int: ...
-
-    @property
-    def virial_tensor(self) -> list[int]: ...
-
-    @property
-    def wall_impulse(self) -> list[int]: ...
-
-    @property
-    def work(self) -> int: ...
-
-    @property
-    def heat(self) -> int: ...
+    def sums(self) -> list[int]: ...
 
     @property
     def time(self) -> float: ...

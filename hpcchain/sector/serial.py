@@ -10,8 +10,8 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.sector.ahead.helper import can_help
-from hpcchain.sector.collapse import Standstill, not_a_number, stuck
-from hpcchain.sector.core import Core, Options, Recorded, energies_of, require_finite
+from hpcchain.sector.collapse import Standstill, stuck
+from hpcchain.sector.core import Core, Options, Recorded, energies_of, failure_of, require_finite
 from hpcchain.sector.events import loop
 from hpcchain.sector.queue.event_order import next_key_of
 from hpcchain.sector.setup.chain_parts import chain_parts_of
@@ -82,6 +82,7 @@ class Engine(Recorded):
             sequence if chain_parts is None else chain_parts.sequence(sequence),
             options,
         )
+        self.core.start()
 
     @property
     def sector(self) -> Any:
@@ -121,7 +122,7 @@ class Engine(Recorded):
             elif status == loop.TABLE_FULL:
                 self.core.grow_inside()
             elif status != loop.PAUSED:
-                raise self._failure(status)
+                raise failure_of(status, self.system.physics, self.core.failed_bead(), self.time)
             elif self.counters["relists"] - self._seen_renewals > RENEWALS * len(self.ids):
                 self._fit_shell()
             bead = standstill.bead(self.sector)
@@ -150,11 +151,6 @@ class Engine(Recorded):
         sums = self.sector.scalars[L.SCALAR_SUMS : L.SCALAR_SUMS + L.SUMS]
         self.count(sums)
         sums[:] = 0
-
-    def _failure(self, status: int) -> Any:
-        if status == loop.STUCK:
-            return stuck(self.system.physics, self.core.failed_bead(), self.time)
-        return not_a_number(self.system.physics, "a contact time")
 
     def _drain(self) -> None:
         self.keep(self.core.logged())

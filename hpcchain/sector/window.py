@@ -44,12 +44,7 @@ OF_MOLECULES = (
 class WindowBroken(Exception):
     """A window cannot be carried on with as it is: a list is full, or a guess has led nowhere.
 
-    Parameters
-    ----------
-    status : int
-        One of `loop`'s.
-    bead : int
-        Global id of one that has to do with it, -1 where none is known.
+    `status` is one of `loop`'s, `bead` the global id of one that has to do with it, -1 where none is known.
     """
 
     def __init__(self, status: int, bead: int = -1) -> None:
@@ -62,20 +57,17 @@ class Window:
 
     Parameters
     ----------
+    core : Core
+        Its arrays are given space for what windows keep.
     classes : MoleculeClasses
     row_of : (k, 2) int64 array
         Local rows of molecules by global number (`layout.id_table`).
     """
 
-    core: Core
-
-    def __init__(self, classes: MoleculeClasses, row_of: np.ndarray) -> None:
-        self.classes, self.row_of = classes, row_of
+    def __init__(self, core: Core, classes: MoleculeClasses, row_of: np.ndarray) -> None:
+        self.core, self.classes, self.row_of = core, classes, row_of
+        self._rows = np.empty(core.sector.scalars[L.SCALAR_MOLECULES], dtype=np.int64)
         self._class_of_size = np.unique(classes.rows[:, L.MOL_BEADS], return_index=True)[1]  # one of the classes
-
-    def begin(self, core: Core) -> None:
-        """Take the arrays of the sector, and give them space for what windows keep."""
-        self.core, self._rows = core, np.empty(core.sector.scalars[L.SCALAR_MOLECULES], dtype=np.int64)
         present = np.bincount(core.sector.window_molecule[:, L.WINDOW_CLASS], minlength=len(self.classes.sizes))
         rows = np.minimum(present, present // CLOSED + CLOSED_BEADS // self.classes.sizes)
         self.more_rows(rows + 2 * self.classes.most_rows)
@@ -127,12 +119,7 @@ class Window:
     def pack(self, lent: dict, lent_at_all: np.ndarray) -> dict:
         """Return for each rank the message, a float64 array, about its ghosts that have changed since the last.
 
-        Parameters
-        ----------
-        lent : dict of rank -> (M,) uint8 array
-            Which molecules it holds, by row.
-        lent_at_all : (M,) uint8 array
-            Which molecules any rank holds.
+        `lent`: rank -> (M,) uint8, which molecules it holds, by row; `lent_at_all`: those that any rank holds.
         """
         s = self.core.sector
         rows = self._rows[: ghost_messages.changed(s, lent_at_all, self._rows)]
@@ -174,13 +161,7 @@ class Window:
             raise WindowBroken(loop.LIST_FULL)
 
     def unsettled(self, lent: np.ndarray) -> bool:
-        """Return whether a ghost is not what its owner has said, or others do not know all of a molecule.
-
-        Parameters
-        ----------
-        lent : (M,) uint8 array
-            Which molecules others hold, by row.
-        """
+        """Return whether a ghost is not what its owner has said, or others do not know all of a molecule `lent`."""
         return bool(ghost_messages.unsettled(self.core.sector, lent))
 
     def finish(self, length: float) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ import numpy as np
 from hpcchain.model.physics.extended import complete
 from hpcchain.parallel.ghosts.ghost_cells import Balls
 from hpcchain.parallel.ghosts.migration import Migration, share_of
-from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, unpack
+from hpcchain.parallel.ghosts.molecules import MoleculeSet
 from hpcchain.parallel.ghosts.surroundings import Surroundings
 
 if TYPE_CHECKING:
@@ -68,7 +68,6 @@ class Domain:
         self.held = held.only(self.composition, np.ones(len(held.molecule_ids), dtype=bool))
         state = self.held.state
         self.held.state = replace(state, extra=complete(state.extra, system.physics, 0), parts=state.parts[:, :0])
-        self.width = WIDTH + self.held.state.extra.shape[1]
         if comm.size > 1:
             self.migration = Migration(system.box, self.composition, comm, sectors, self.held)
 
@@ -76,7 +75,7 @@ class Domain:
         """Hand molecules over to the ranks whose sectors they are in, and return what is own then; collective."""
         if self.comm.size == 1:
             return held
-        return self.migration.settled(held, lambda rows: unpack(self.composition, rows.reshape(-1, self.width)))
+        return self.migration.settled(held)
 
     def local_beads(
         self, ids: np.ndarray, position: np.ndarray, list_radius: float

@@ -54,7 +54,7 @@ class SteppedEngine:
         None where no bead has a hard core.
     seconds : dict of str -> float
         Wall seconds of this rank in `local_beads.PHASES`, which add up to what `advance` has taken.
-    virial, wall_impulse, work, heat, quantum, impulse_quantum, energy_quantum :
+    sums, quantum, impulse_quantum, energy_quantum :
         See `sector.interface.Engine`.
     """
 
@@ -69,7 +69,7 @@ class SteppedEngine:
         self.comm, self.physics = comm or SingleExchange(), system.physics
         composition, settings = system.topology, system.physics.steps
         self.quantum, self.impulse_quantum = quanta(system)
-        self.energy_quantum, self.heat = energy_quantum(system), 0
+        self.energy_quantum = energy_quantum(system)
         units = self.quantum, self.impulse_quantum, self.energy_quantum
         self.tally = Tally(composition, units, bool(self.physics.extended.rough), log_events)
         self.thermostat = Thermostat(composition, settings)
@@ -148,7 +148,8 @@ class SteppedEngine:
         if len(dragged):
             power = dot(self.beads.force[dragged], self.beads.own.velocity[dragged])
             work = np.rint(0.5 * self.clock.h * power / self.energy_quantum).sum()
-            self.tally.work -= int(work) if np.isfinite(work) else 0  # such forces end the run (`have_moved_far`)
+            if np.isfinite(work):  # else the forces end the run (`have_moved_far`)
+                self.tally.sums[L.SUM_WORK] -= int(work)
 
     @property
     def ids(self) -> np.ndarray:
@@ -166,24 +167,9 @@ class SteppedEngine:
         return dict.fromkeys(L.COUNTERS, 0) | {"list_rebuilds": self.beads.rebuilds} | self.tally.counts
 
     @property
-    def virial(self) -> int:
-        """Sum over contacts so far of impulse times centre-of-mass vector, in units of `quantum`."""
-        return self.tally.virial
-
-    @property
-    def work(self) -> int:
-        """Work of walls and fixed beads that move so far, in units of `energy_quantum`."""
-        return self.tally.work
-
-    @property
-    def virial_tensor(self) -> list:
-        """Zeros: the tensor of what acts between steps is not counted."""
-        return [0] * L.TENSOR_COMPONENTS
-
-    @property
-    def wall_impulse(self) -> list:
-        """Sum over contacts so far with the walls of each axis of the impulse, in units of `impulse_quantum`."""
-        return list(self.tally.wall_impulse)
+    def sums(self) -> list[int]:
+        """Sums over contacts so far; there is no tensor of what acts between steps, and no heat."""
+        return self.tally.sums
 
     def frame(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and image counts, (m, 3) each, of the beads `ids`; the time is that reached."""

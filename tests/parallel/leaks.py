@@ -19,7 +19,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import VACANT, WINDOW_EVENT, WINDOW_HISTORY, WINDOW_MATCH, WINDOW_NUMBER
 from hpcchain.layout.clock import age
 from hpcchain.parallel import windows
-from hpcchain.parallel.ghosts import manager, needs
+from hpcchain.parallel.ghosts import manager, migration, molecules, needs
 from hpcchain.sector import window
 from hpcchain.sector.events import carry_on, loop, meet, simultaneous
 from hpcchain.sector.events.refresh import refresh
@@ -31,6 +31,7 @@ from tests.support.shapes import bead, boxed, gas, rod, sticky
 
 MODULES = (
     manager,
+    migration,
     windows,
     carry_on,
     meet,
@@ -147,10 +148,10 @@ def open_only(put):
 
 @leak("no rank checks that molecules stay within their skins", "wide")
 def no_skins(put):
-    def violation(old, self, ghosted, *args):
-        return np.full(len(ghosted.molecule_ids), -1.0)
+    def violation(old, self, until):
+        return np.full(len(self.ghosted.molecule_ids), -1.0)
 
-    put(needs.GhostNeeds, "violation", violation)
+    put(windows.WindowedEngine, "_violation", violation)
 
 
 @leak("new reference positions are not sent", "wide", "gas")
@@ -175,9 +176,11 @@ def fixed_ghosts(put):
 
 @leak("molecules are put back into the box when they are sent", "wide")
 def wrap(put):
-    def store(old, self, rows):
-        held = old(self, rows)
-        box, state, size = self.system.box, held.state, self.composition.size_of(held.molecule_ids)
+    box = wide().box
+
+    def unpack(old, composition, message, like):
+        held = old(composition, message, like)
+        state, size = held.state, composition.size_of(held.molecule_ids)
         for first, beads in zip(np.cumsum(size) - size, size, strict=True):
             own = slice(first, first + beads)
             whole = np.floor((state.position[first] - box.origin) / box.size)
@@ -185,7 +188,7 @@ def wrap(put):
             state.image[own] += whole.astype(np.int64)
         return held
 
-    put(manager.SectorBuilder, "store", store)
+    put(molecules, "unpack", unpack)
     put(manager.GhostManager, "refresh_skins", lambda old, *args: False)  # so that everything is sent anew often
 
 

@@ -20,7 +20,7 @@ LONG = 120.0
 PROGRAM = """
 import sys
 from pathlib import Path
-from hpcchain.parallel.launcher import launched
+from hpcchain.parallel.comm import launched
 from hpcchain.parallel.tuning import standby
 from hpcchain.run.controller import Run
 from hpcchain.errors import EngineError
@@ -46,7 +46,7 @@ STANDING_BY = """
 import os, sys, time
 os.cpu_count = lambda: 1  # ranks outnumber the processors
 from hpcchain.cli.main import main
-from hpcchain.parallel.launcher import launched
+from hpcchain.parallel.comm import launched
 
 begin = time.monotonic()
 code = main(sys.argv[1:])

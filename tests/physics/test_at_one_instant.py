@@ -289,7 +289,7 @@ def test_a_thermal_wall_has_its_own_contacts(rule):
     assert velocity[-1, 0] < 0.0
     assert np.all(np.diff(velocity[:, 0]) >= -1e-12)  # they part, or rest on one another
     gained = 0.5 * np.sum(velocity**2) - 0.5
-    assert gained == pytest.approx(engine.heat * engine.energy_quantum, abs=1e-12)
+    assert gained == pytest.approx(engine.sums[L.SUM_HEAT] * engine.energy_quantum, abs=1e-12)
     assert velocity[:, 0].sum() - 1.0 == pytest.approx(-log["impulse"][struck].sum(), abs=1e-12)
 
 

@@ -148,7 +148,7 @@ def balance(system):
         spins = engine.state().extra[np.argsort(engine.ids), L.SPIN : L.SPIN + 3]
         inside = engine.energies()
         found.append(energies(system, frame_of(engine, time), spins) + (0.0 if inside is None else inside[:, 0].sum()))
-    brought = (engines[1].work + engines[1].heat) * engines[1].energy_quantum
+    brought = (engines[1].sums[L.SUM_WORK] + engines[1].sums[L.SUM_HEAT]) * engines[1].energy_quantum
     return found[0], found[1] - found[0] - brought
 
 

@@ -4,6 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
+from hpcchain.layout import arrays as L
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.sector.serial import Engine
 from tests.physics.test_moving_walls import ball, energy, run
@@ -35,7 +36,7 @@ def test_a_moving_obstacle_adds_twice_its_speed():
     engine, events = run(3.0, molecule=[ball([5.0, 5.0, 9.0], [0.0, 0.0, -1.0]), moving])
     assert events["time"] == pytest.approx([2.0], abs=1e-14) and events["impulse"] == pytest.approx([3.0], abs=1e-14)
     assert frame_of(engine, 3.0)[1][:, 2] == pytest.approx([2.0, 0.5], abs=1e-14)
-    assert engine.work * engine.energy_quantum == pytest.approx(1.5, abs=1e-11)
+    assert engine.sums[L.SUM_WORK] * engine.energy_quantum == pytest.approx(1.5, abs=1e-11)
 
 
 def test_chains_on_fixed_beads_keep_energy_and_bonds():

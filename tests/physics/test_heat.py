@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import SIDE_NAMES
 from hpcchain.sector.serial import Engine
 from tests.physics.test_moving_walls import ball, gained, run
@@ -36,11 +37,11 @@ def test_heat_is_what_the_energy_gains():
     thermostat = {"name": "andersen", "temperature": 1.0, "rate": 0.5}
     engine, events = run(30.0, molecule=[BALL, TRIMER], thermostat=thermostat)
     assert np.count_nonzero(events["kind"] == 6) > 10
-    assert gained(engine, 30.0)[0] == pytest.approx(engine.heat * engine.energy_quantum, abs=1e-9)
+    assert gained(engine, 30.0)[0] == pytest.approx(engine.sums[L.SUM_HEAT] * engine.energy_quantum, abs=1e-9)
     walls = [{"side": "z-", "temperature": 2.0, "velocity": 0.02}, {"side": "x+", "temperature": 1.0}]
     engine, events = run(30.0, molecule=[BALL, TRIMER], wall=walls)
     grown, work = gained(engine, 30.0)
-    assert work != 0.0 and grown == pytest.approx(work + engine.heat * engine.energy_quantum, abs=1e-9)
+    assert work != 0.0 and grown == pytest.approx(work + engine.sums[L.SUM_HEAT] * engine.energy_quantum, abs=1e-9)
 
 
 def test_impulses_of_thermal_walls_are_what_momentum_gains():
@@ -62,7 +63,7 @@ def test_impulses_of_thermal_walls_are_what_momentum_gains():
             gained = (momenta[1] - momenta[0])[code % 3] * (1.0 if code < 3 else -1.0)
             assert row["impulse"] == pytest.approx(gained, abs=1e-11)
             seen += 1
-    assert seen > 15 and engine.work != 0
+    assert seen > 15 and engine.sums[L.SUM_WORK] != 0
 
 
 def test_a_wall_that_slides_pushes_a_bead_on_a_fixed_one_no_more_than_it_moves():
@@ -81,7 +82,7 @@ def test_a_wall_that_slides_pushes_a_bead_on_a_fixed_one_no_more_than_it_moves()
     at_the_wall = events[events["bead"][:, 1] == -3]
     assert len(at_the_wall) > 500 and np.abs(at_the_wall["impulse"]).max() < 100.0
     grown, work = gained(engine, 100.0)
-    assert work != 0.0 and grown == pytest.approx(work + engine.heat * engine.energy_quantum, abs=1e-9)
+    assert work != 0.0 and grown == pytest.approx(work + engine.sums[L.SUM_HEAT] * engine.energy_quantum, abs=1e-9)
 
 
 def test_waits_are_exponential_and_draws_their_own():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hpcchain.config.load import config_from_table
+from hpcchain.layout import arrays as L
 from hpcchain.layout.arrays import SIDE_NAMES
 from hpcchain.model.starts.spins import with_spins
 from hpcchain.model.starts.start import build_system
@@ -43,7 +44,7 @@ def gained(engine, end, gravity=(0.0, 0.0, 0.0)):
     """Return by how much the energy has grown, and the work of the walls."""
     state = engine.system.state
     grown = energy(engine, frame_of(engine, end), gravity) - energy(engine, (state.position, state.velocity), gravity)
-    return grown, engine.work * engine.energy_quantum
+    return grown, engine.sums[L.SUM_WORK] * engine.energy_quantum
 
 
 def test_a_piston_adds_twice_its_speed():

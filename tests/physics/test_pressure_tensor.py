@@ -21,9 +21,9 @@ COMPONENTS = ((0, 0), *PARTS)
 def tensor_of(engine):
     """Return (3, 3) the tensor of an engine's virial so far [mass length^2 / time]."""
     found = np.zeros((3, 3))
-    for (a, b), quanta in zip(PARTS, engine.virial_tensor[: L.FLOW], strict=True):
+    for (a, b), quanta in zip(PARTS, engine.sums[L.SUM_TENSOR : L.SUM_TENSOR + L.FLOW], strict=True):
         found[a, b] = found[b, a] = quanta * engine.quantum
-    found[0, 0] = engine.virial * engine.quantum - found[1, 1] - found[2, 2]
+    found[0, 0] = engine.sums[L.SUM_VIRIAL] * engine.quantum - found[1, 1] - found[2, 2]
     return found
 
 
@@ -46,7 +46,7 @@ def moment(system, engine, time):
 def flow_of(engine):
     """Return (3,) the energy that contacts have carried from molecule to molecule, times the way, so far."""
     unit = L.FLOW_SCALE * engine.quantum * engine.energy_quantum / engine.impulse_quantum
-    return unit * np.array(engine.virial_tensor[L.FLOW :])
+    return unit * np.array(engine.sums[L.SUM_TENSOR + L.FLOW : L.SUM_WALL_IMPULSE])
 
 
 def energy_moment(system, engine, time):

@@ -62,7 +62,7 @@ def test_a_ball_that_slides_along_a_wall_that_moves(e_n, e_t):
     if e_t == -1.0:
         before = energy(system, system.state.velocity, [[0.0, 0.0, 3.0]])
         assert energy(system, v, w) - before == pytest.approx(0.5 * size, rel=1e-12)
-        assert engine.work * engine.energy_quantum == pytest.approx(0.5 * size, rel=1e-9)
+        assert engine.sums[L.SUM_WORK] * engine.energy_quantum == pytest.approx(0.5 * size, rel=1e-9)
 
 
 @pytest.mark.parametrize("wall", [SPHERE, CYLINDER], ids=["sphere", "cylinder"])
@@ -108,7 +108,7 @@ def test_fixed_beads_take_what_they_are_given():
         np.testing.assert_allclose(w, [[0.0] * 3, [0.0, 0.0, 2.0 + radius * change / moment]], atol=1e-13)
         gained = energy(system, v, w) - energy(system, velocity, system.state.extra[:, :3])
         assert gained == pytest.approx(-change * moving, abs=1e-13)
-        assert engine.work * engine.energy_quantum == pytest.approx(gained, abs=1e-9)
+        assert engine.sums[L.SUM_WORK] * engine.energy_quantum == pytest.approx(gained, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -165,7 +165,7 @@ def test_heat_of_thermal_walls_is_what_spins_gain_too(kind):
     events = engine.drain_events()
     assert len(events) > 20
     gained = energy(system, v, w) - energy(system, one.state.velocity, spins)
-    assert gained == pytest.approx(engine.heat * engine.energy_quantum, abs=1e-9)
+    assert gained == pytest.approx(engine.sums[L.SUM_HEAT] * engine.energy_quantum, abs=1e-9)
     smooth = with_extended(rough(one, spins, -1.0, [wall | {"tangential_restitution": 1.0} for wall in walls]), seed=9)
     if kind == "monomer":
         assert np.array_equal(end(smooth, 40.0)[2], spins)

@@ -30,7 +30,7 @@ def test_a_ball_on_a_belt(side, e_n, e_t):
     assert events["time"] == pytest.approx([4.5 / 1.1], abs=1e-13)
     np.testing.assert_allclose(frame_of(engine, 5.0)[1][0], start + push / mass, atol=1e-13)
     np.testing.assert_allclose(events["tangential"][0], push - (push @ n) * n, atol=1e-13)
-    assert engine.work * engine.energy_quantum == pytest.approx(push @ belt, abs=1e-10)
+    assert engine.sums[L.SUM_WORK] * engine.energy_quantum == pytest.approx(push @ belt, abs=1e-10)
 
 
 @pytest.mark.parametrize("molecule", ["ball", "chain"])
@@ -53,7 +53,7 @@ def test_what_walls_drive_has_their_work_and_heat(molecule, more):
     if "tangential_restitution" in more:  # m d^2 / 10 is the moment of inertia
         after, before = (state.extra[:, L.SPIN : L.SPIN + 3] for state in (engine.state(), engine.system.state))
         turning = 0.05 * (np.sum(after**2) - np.sum(before**2))
-    heat = engine.heat * engine.energy_quantum
+    heat = engine.sums[L.SUM_HEAT] * engine.energy_quantum
     assert abs(work) > 0.1 and (heat != 0.0) == ("temperature" in more)
     assert grown + turning == pytest.approx(work + heat, abs=1e-9)
 
@@ -71,9 +71,9 @@ def test_plates_drag_a_gas_that_is_too_thin_to_meet_itself():
     # A contact's work is the sum of differences of two draws: their means telescope but for the plates' own.
     scatter = speed * np.sqrt(mass * 0.8) / np.sqrt(count)
     assert count > 3000
-    work = engine.work * engine.energy_quantum / count
+    work = engine.sums[L.SUM_WORK] * engine.energy_quantum / count
     assert work == pytest.approx(0.5 * mass * speed**2, abs=4.0 * scatter)
-    heat = engine.heat * engine.energy_quantum / count
+    heat = engine.sums[L.SUM_HEAT] * engine.energy_quantum / count
     assert heat == pytest.approx(-work, abs=4.0 * scatter)
 
 

@@ -202,12 +202,14 @@ def averages(system, until, every, settle):
     """Return means of kinetic temperature, potential energy per bead and virial rate, each over blocks of a run."""
     engine, rows = Engine(system), []
     engine.advance(settle)
-    before = engine.virial
+    before = engine.sums[L.SUM_VIRIAL]
     for time in np.arange(settle + every, until, every):
         engine.advance(float(time))
         kinetic, potential = total_energy(engine, system)
-        rows.append([2.0 * kinetic / (3 * len(engine.ids) - 3), potential / len(engine.ids), engine.virial - before])
-        before = engine.virial
+        rows.append(
+            [2.0 * kinetic / (3 * len(engine.ids) - 3), potential / len(engine.ids), engine.sums[L.SUM_VIRIAL] - before]
+        )
+        before = engine.sums[L.SUM_VIRIAL]
     rows = np.array(rows)
     rows[:, 2] *= engine.quantum / every
     return rows

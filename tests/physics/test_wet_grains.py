@@ -162,7 +162,7 @@ def test_a_gas_cools_by_what_its_bridges_take():
     before, after = (0.5 * mass @ np.sum(each**2, axis=1) for each in (v, w))
     assert broken > 20 and after == pytest.approx(before - 0.4 * broken, rel=1e-12)
     np.testing.assert_allclose(mass @ w, mass @ v, rtol=0, atol=1e-12)
-    assert engine.work == engine.heat == 0 and not engine.energies()[:, 0].any()
+    assert engine.sums[L.SUM_WORK] == engine.sums[L.SUM_HEAT] == 0 and not engine.energies()[:, 0].any()
 
 
 def test_without_energy_beads_meet_as_dry_ones():

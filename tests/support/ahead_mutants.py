@@ -17,6 +17,7 @@ from hpcchain.errors import HpcchainError
 from hpcchain.layout import arrays as L
 from hpcchain.sector.ahead import look, taking
 from hpcchain.sector.segments import new_segment
+from tests.support import ahead
 from tests.support.ahead import InTurn, in_turn, taken
 from tests.support.gases import gas
 from tests.support.identity import first_difference, serial
@@ -34,7 +35,7 @@ class Interleaved(InTurn):
     def glance(self, s):
         """Look while an event is carried out in sector s, but not in that of an outcome."""
         if s is self._helped:
-            look.look(s, self.small, 1)
+            ahead.look(s, self.small, 1)
 
 
 def watch(helper, old):

@@ -7,6 +7,7 @@ import numpy as np
 
 from hpcchain.config.load import config_from_table
 from hpcchain.io.output.events import sorted_rows
+from hpcchain.layout import arrays as L
 from hpcchain.model.starts.start import build_system
 from hpcchain.model.system import State
 from hpcchain.parallel.thread_ranks import on_ranks
@@ -89,7 +90,7 @@ def parallel(system, end, ranks, times=(), **options):
 def sums_of(engine):
     """Return an engine's sums over contacts: the virial, its tensor, impulses on walls, numbers of contacts."""
     counted = [engine.counters[name] for name in ("contacts", "wall_contacts")]
-    return [engine.virial, *engine.virial_tensor, *engine.wall_impulse, *counted]
+    return [*engine.sums[: L.SUM_WORK], *counted]
 
 
 def added(parts):

@@ -39,7 +39,7 @@ class ReplicatedEngine:
         self._turn, self._reached, self._seen, self._rows = 0, 0.0, 0, []
         self._own = {"contacts": 0, "wall_contacts": 0}
         self.quantum, self.impulse_quantum = self._serial.quantum, self._serial.impulse_quantum
-        self.work, self.heat, self.energy_quantum = 0, 0, self._serial.energy_quantum
+        self.energy_quantum = self._serial.energy_quantum
         self._deal_out()
 
     def _deal_out(self):
@@ -90,19 +90,9 @@ class ReplicatedEngine:
         return self._serial.counters | self._own
 
     @property
-    def virial(self):
-        """Share of this rank: the others take some, the first the rest."""
-        return self._share(self._serial.virial)
-
-    @property
-    def virial_tensor(self):
-        """The same of the parts of its tensor."""
-        return [self._share(whole) for whole in self._serial.virial_tensor]
-
-    @property
-    def wall_impulse(self):
-        """The same of the impulses on walls."""
-        return [self._share(whole) for whole in self._serial.wall_impulse]
+    def sums(self):
+        """Shares of this rank: the others take some, the first the rest."""
+        return [self._share(whole) for whole in self._serial.sums]
 
     def _share(self, whole):
         shares = [whole // (rank + 2) for rank in range(1, self._comm.size)]

@@ -67,15 +67,7 @@ class Cells(NamedTuple):
         return cls(counts, box.origin, counts / box.size, box.periodic)
 
     def extent(self, position: np.ndarray, radius: np.ndarray, margin: int) -> Extent:
-        """Return the Extent of the cells that boxes of half width radius[i] about position[i] reach, and of more.
-
-        Parameters
-        ----------
-        position : (n, 3), radius : (n,) float64 arrays
-            [length]
-        margin : int
-            Cells to add on all sides.
-        """
+        """Return the Extent of cells that boxes of half width radius[i] about position[i] reach, and of a margin."""
         layers = np.zeros((3, int(self.counts.max())), dtype=np.uint8)
         spread(layers, self, position, radius)
         axes = zip(layers, self.counts, self.periodic, strict=True)
@@ -157,15 +149,7 @@ class Extent(NamedTuple):
 def shortest(layers: np.ndarray, count: int, wraps: bool, margin: int) -> tuple[int, int]:
     """Return (first, number) of the shortest run of layers that has all of these, and a margin on both sides.
 
-    Parameters
-    ----------
-    layers : (n,) int64 array
-        Sorted.
-    count : int
-        Layers along the axis.
-    wraps : bool
-        Whether the first follows the last.
-    margin : int
+    `layers`: sorted (n,) int64 array, of `count` along the axis, whose first follows the last if it `wraps`.
     """
     if not len(layers):
         return 0, 0
@@ -200,20 +184,7 @@ def spread(layers, cells, position, radius):
 
 @kernel
 def mark_cells(marks, extent, cells, balls):
-    """Mark the cells of an extent that molecules may come to.
-
-    Parameters
-    ----------
-    marks : uint32 array of three axes
-    extent : Extent
-    cells : Cells
-    balls : Balls
-
-    Returns
-    -------
-    bool
-        Whether all cells that they may come to are in the extent.
-    """
+    """Add to an extent's `marks` the cells that molecules may come to; return whether all of these are in it."""
     inside = True
     for k in range(len(balls.first)):
         for i in range(balls.first[k], balls.first[k] + balls.size[k]):

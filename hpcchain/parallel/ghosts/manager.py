@@ -1,9 +1,9 @@
 """Which rank owns which molecules, and which has ghosts of which: chosen between windows, as molecules move.
 
-That all molecules stayed in their skins is checked at the end of every window (`GhostNeeds.violation`), and a window in
-which one did not is taken back. Before one leaves its skin it gets a new reference position (`refresh_skins`), and
-ghosts that this makes necessary are added. Now and then everything is chosen anew (`rebuild_ghosts`): molecules go to
-the ranks whose sectors they are in, ghosts that have moved off are dropped. All this is in a frame that moves with the
+That all molecules stayed in their skins is checked at the end of every window (`WindowedEngine`), and a window in which
+one did not is taken back. Before one leaves its skin it gets a new reference position (`refresh_skins`), and ghosts
+that this makes necessary are added. Now and then everything is chosen anew (`rebuild_ghosts`): molecules go to the
+ranks whose sectors they are in, ghosts that have moved off are dropped. All this is in a frame that moves with the
 system (`setup.drift`).
 
 `SectorBuilder` makes the ghosted sector from molecules' states, and goes back.
@@ -23,7 +23,7 @@ from hpcchain.model.physics.extended import UNKNOWN, complete, inside_columns
 from hpcchain.model.physics.step_potentials import beyond_contact
 from hpcchain.parallel.ghosts.ghost_cells import Balls
 from hpcchain.parallel.ghosts.migration import Migration, share_of
-from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, fitting_shell, merged, pack, unpack
+from hpcchain.parallel.ghosts.molecules import MoleculeSet, fitting_shell, merged, pack, unpack
 from hpcchain.parallel.ghosts.needs import ROUNDING, GhostNeeds
 from hpcchain.sector.core import Options
 from hpcchain.sector.ghosted import GhostedSector
@@ -62,12 +62,7 @@ class SectorBuilder:
         extra, parts = complete(own.state.extra, self.system.physics, self.options.inside), own.state.parts
         if self.classes.chain_parts is not None:
             parts = with_columns(parts)
-        self.part_columns, self.width = parts.shape[1], WIDTH + extra.shape[1] + parts.shape[1]
         return replace(own, state=replace(own.state, extra=extra, parts=parts))
-
-    def store(self, rows: np.ndarray) -> MoleculeSet:
-        """Return the MoleculeSet of received bead rows."""
-        return unpack(self.composition, rows.reshape(-1, self.width), self.part_columns)
 
     def build(self, held: MoleculeSet, ownership: np.ndarray) -> GhostedSector:
         """Return the sector of molecules; `ownership`: see `GhostedSector`."""
@@ -177,7 +172,7 @@ class GhostManager:
 
     def _settled(self, own: MoleculeSet) -> MoleculeSet:
         """Hand molecules over to the ranks whose sectors they are in; return this rank's; collective."""
-        settled = self.migration.settled(own, self.builder.store)
+        settled = self.migration.settled(own)
         own.let_go()
         return settled
 
@@ -238,7 +233,8 @@ class GhostManager:
         received = self.comm.exchange_known(
             {rank: own.packed(self.composition, which).ravel() for rank, which in needed.items()}, sorted(needed)
         )
-        ghosts = {rank: self.builder.store(received[rank]) for rank in sorted(received) if len(received[rank])}
+        come = {rank: received[rank] for rank in sorted(received) if len(received[rank])}
+        ghosts = {rank: unpack(self.composition, message, own.state) for rank, message in come.items()}
         needed = {rank: own.molecule_ids[which] for rank, which in needed.items()}
         self._settle_in(own, needed, ghosts)
 
@@ -278,7 +274,8 @@ class GhostManager:
         """Send rows of molecules, by rank, as further ghosts; return whether those that came here fit."""
         ghosted, balls = self.ghosted, self.needs.balls
         beads = ghosted.beads_of(np.concatenate([np.zeros(0, dtype=np.int64), *needed.values()]))
-        table = pack(ghosted.ids[beads], ghosted.state(beads), balls.position[beads])
+        state = ghosted.state(beads)
+        table = pack(ghosted.ids[beads], state, balls.position[beads])
         ends = np.cumsum([int(balls.size[rows].sum()) for rows in needed.values()])
         self.needs.lend(needed)
         received = self.comm.exchange_known(
@@ -288,7 +285,7 @@ class GhostManager:
         for rank in sorted(received):
             if len(received[rank]):
                 self.needs.sources = sorted({*self.needs.sources, rank})
-                come = self.builder.store(received[rank])
+                come = unpack(self.composition, received[rank], state)
                 good = good and ghosted.admit(come.molecule_ids, come.state)
                 good = good and self.needs.watch(ghosted, ghosted.rows_of(come.molecule_ids), now)
         return good

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hpcchain.parallel.ghosts.molecules import MoleculeSet, merged, taken
+from hpcchain.parallel.ghosts.molecules import MoleculeSet, merged, taken, unpack
 from hpcchain.parallel.sectors import Bisection, Grid, brought_in, even_share
 
 if TYPE_CHECKING:
@@ -61,25 +60,14 @@ class Migration:
         points = brought_in(self.box, centre / np.bincount(group, mass)[:, None])
         return points if self.chain_parts is None else points[self.chain_parts.leads(own.molecule_ids)]
 
-    def settled(self, own: MoleculeSet, store: Callable[[np.ndarray], MoleculeSet]) -> MoleculeSet:
-        """Hand molecules over to the ranks whose sectors they are in; return this rank's; collective.
-
-        Parameters
-        ----------
-        own : MoleculeSet
-        store : callable
-            Makes a MoleculeSet of received bead rows.
-        """
-        return handed_over(self.composition, self.comm, own, self.sectors.owner(self.points(own)), store)
+    def settled(self, own: MoleculeSet) -> MoleculeSet:
+        """Hand molecules over to the ranks whose sectors they are in; return this rank's; collective."""
+        return handed_over(self.composition, self.comm, own, self.sectors.owner(self.points(own)))
 
     def balance(self, own: MoleculeSet, cost: float) -> None:
         """Move sectors a little so that all ranks' molecules cost the same; collective.
 
-        Parameters
-        ----------
-        own : MoleculeSet
-        cost : float
-            Of this rank's molecules lately, in any unit; what one of them costs goes by its beads.
+        `cost`: of this rank's molecules lately, in any unit; what one of them costs goes by its beads.
         """
         beads = self._sizes(own)
         weights = beads * (cost / beads.sum()) if len(beads) else beads
@@ -90,14 +78,13 @@ class Migration:
         return self.composition.size_of(own.molecule_ids).astype(float)
 
 
-def handed_over(
-    composition: Composition, comm: Exchange, own: MoleculeSet, owner: np.ndarray, store: Callable
-) -> MoleculeSet:
-    """Hand molecules over to ranks, (k,) `owner`; return those that this one gets; see `Migration.settled`."""
+def handed_over(composition: Composition, comm: Exchange, own: MoleculeSet, owner: np.ndarray) -> MoleculeSet:
+    """Hand molecules over to ranks, (k,) `owner`; return those that this one gets; collective."""
     leaving = {int(rank): owner == rank for rank in np.unique(owner) if rank != comm.rank}
     received = comm.exchange_unknown({rank: own.packed(composition, those).ravel() for rank, those in leaving.items()})
     staying = own.only(composition, owner == comm.rank)
-    return merged(composition, [staying, *(store(received[rank]) for rank in sorted(received))])
+    coming = [unpack(composition, received[rank], own.state) for rank in sorted(received)]
+    return merged(composition, [staying, *coming])
 
 
 def share_of(system: System, composition: Composition, comm: Exchange) -> MoleculeSet:

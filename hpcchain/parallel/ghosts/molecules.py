@@ -81,8 +81,10 @@ def pack(ids: np.ndarray, state: State, position_now: np.ndarray) -> np.ndarray:
     return rows
 
 
-def unpack(composition: Composition, rows: np.ndarray, parts: int = 0) -> MoleculeSet:
-    """Return the MoleculeSet that `pack` made rows of; `parts`: columns of `State.parts`."""
+def unpack(composition: Composition, message: np.ndarray, like: State) -> MoleculeSet:
+    """Return the MoleculeSet that `pack` made rows of, with as many columns of extra and parts as another State has."""
+    parts = like.parts.shape[1]
+    rows = message.reshape(-1, WIDTH + like.extra.shape[1] + parts)
     ids = rows[:, 0].astype(np.int64)
     molecules = composition.molecule_of(ids)
     arrays, at = {}, 1

@@ -65,12 +65,7 @@ class GhostNeeds:
     def choose(self, own: MoleculeSet, velocity: np.ndarray, everything: bool) -> dict:
         """Return, by rank, a mask of the owned molecules that it needs as ghosts; collective.
 
-        Parameters
-        ----------
-        own : MoleculeSet
-        velocity : (n, 3) float64 array
-            Of its beads, in the frame that moves with the system [length / time].
-        everything : bool
+        `velocity`: (n, 3) of their beads, in the frame that moves with the system [length / time].
         """
         self.everything = everything
         self.skins.look_at(velocity)
@@ -92,13 +87,7 @@ class GhostNeeds:
     def begin(self, ghosted: GhostedSector, balls: Balls, needed: dict, sources: list) -> None:
         """Take the sector that was built of what was chosen, and set beads aside in it.
 
-        Parameters
-        ----------
-        ghosted : GhostedSector
-        balls : Balls
-            With the skins of ghosts, too, each of which may be any.
-        needed : dict of rank -> rows that it has as ghosts
-        sources : list of int
+        `balls` have the skins of ghosts, too, each of which may be any; `needed`: rank -> rows that it has as ghosts.
         """
         self.balls, self.sources = balls, sorted(sources)
         self.lent: dict[int, np.ndarray] = {}
@@ -124,10 +113,6 @@ class GhostNeeds:
             if len(rows):
                 self.lent.setdefault(rank, np.zeros_like(self.lent_at_all))[rows] = 1
                 self.lent_at_all[rows] = 1
-
-    def violation(self, ghosted: GhostedSector, since: tuple, until: tuple) -> np.ndarray:
-        """Return per molecule row how far beyond its skin it gets between two times (ticks, remainder) [length]."""
-        return ghosted.skin_violation(self.balls.position, self.balls.skin, since, until)
 
     def widen(self, molecule_ids: np.ndarray, violation: np.ndarray) -> None:
         """Give molecules, by row, that got out of their skin more of it from the next choice on."""

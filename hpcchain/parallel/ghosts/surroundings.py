@@ -61,13 +61,7 @@ class Surroundings:
     def look_around(self, balls: Balls, requesting: set, everything: bool) -> None:
         """Find the neighbours, and let them know where these molecules may come to; collective.
 
-        Parameters
-        ----------
-        balls : Balls
-        requesting : set of int
-            Ranks that have requested molecules.
-        everything : bool
-            All ranks are neighbours.
+        Ranks that are `requesting` molecules are neighbours of all, and if `everything` all are.
         """
         width = self.width
         radius = balls.radius + np.repeat(balls.skin, balls.size)

@@ -16,13 +16,14 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.molecules.long_chains import with_columns
 from hpcchain.model.physics.extended import complete, widened
+from hpcchain.model.system import State
 from hpcchain.parallel.ghosts.migration import handed_over
-from hpcchain.parallel.ghosts.molecules import WIDTH, MoleculeSet, unpack
+from hpcchain.parallel.ghosts.molecules import MoleculeSet
 from hpcchain.parallel.tuning.standby import Standby
 from hpcchain.sector.core import Recorded
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import State, System
+    from hpcchain.model.system import System
     from hpcchain.parallel.exchange import Exchange
 
 
@@ -115,7 +116,7 @@ class NoMolecules(Recorded):
         self.physics, self.time = system.physics, 0.0
         self.ids = np.zeros(0, dtype=np.int64)
         self.counters = dict.fromkeys((*L.COUNTERS, "contacts", "wall_contacts", "no_roots"), 0)
-        state = unpack(system.topology, np.zeros((0, WIDTH))).state
+        state = State.at_time_zero(np.zeros((0, 3)), np.zeros((0, 3)))
         self._state = replace(state, extra=complete(state.extra, system.physics, 0))
 
     def frame(self, _: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -132,26 +133,11 @@ class NoMolecules(Recorded):
 
 
 def given_to(system: System, exchange: Exchange, ranks: int) -> System:
-    """Return what this rank has of a system once the first so many ranks have all of it; collective.
-
-    Parameters
-    ----------
-    system : System
-        Parts of it on all ranks.
-    exchange : Exchange
-        All ranks.
-    ranks : int
-    """
+    """Return what this rank has of a system, parts of which all have, once the first so many have it; collective."""
     composition, state = system.topology, system.state
     widths = np.array([float(state.extra.shape[1]), float(state.parts.shape[1])])
     columns, parts = exchange.maximum(widths).astype(int).tolist()
     state = replace(state, extra=widened(state.extra, columns), parts=with_columns(state.parts, parts))
     own, owner = MoleculeSet(system.held, state, state.position), system.held * ranks // composition.molecules
-    held = handed_over(
-        composition,
-        exchange,
-        own,
-        owner,
-        lambda rows: unpack(composition, rows.reshape(-1, WIDTH + columns + parts), parts),
-    )
+    held = handed_over(composition, exchange, own, owner)
     return replace(system, state=held.state, held=held.molecule_ids if ranks > 1 else None)

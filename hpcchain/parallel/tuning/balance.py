@@ -37,14 +37,7 @@ class Balance:
     def observe(self, windows: int, cost: float, segments: int) -> np.ndarray | None:
         """Return all ranks' costs that sectors are to be moved for, None for leaving them; collective.
 
-        Parameters
-        ----------
-        windows : int
-            Windows so far.
-        cost : float
-            What this rank's work has cost so far, in any unit.
-        segments : int
-            Segments that it has made so far.
+        Takes the number of windows so far, what this rank's work has cost in them, in any unit, and its segments.
         """
         if windows < self._next_look:
             return None

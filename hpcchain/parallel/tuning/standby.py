@@ -81,12 +81,7 @@ class Standby:
     def sleep(self, wish: Callable[[], Any], nothing: Any) -> Any:
         """Sleep until the root's `carry` ends; return what it returns, or raise its failure.
 
-        Parameters
-        ----------
-        wish : callable
-            Returns what is wished of the root, which is sent it when it changes; if it fails, all do.
-        nothing : object
-            What it returns where nothing is wished.
+        What `wish` returns is sent to the root when it changes, from `nothing` at first; if it fails, all do.
         """
         self._call += 1
         begin, sent = clock.monotonic(), nothing

@@ -22,7 +22,7 @@ from hpcchain.model.starts.constraints import bond_vectors, project_positions, p
 from hpcchain.model.starts.given import TOLERANCE, GivenBeads
 from hpcchain.model.starts.wholeness import beads_named, made_whole
 from hpcchain.model.topology import build_composition
-from hpcchain.parallel.launcher import launched
+from hpcchain.parallel.comm import launched
 
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config

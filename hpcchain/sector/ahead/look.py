@@ -126,14 +126,9 @@ WHICH, WHERE, MEMBER, OTHER = range(4)
 
 @concurrent
 def stay_ahead(s, w):
-    """Make outcomes of events to come, but while AHEAD_STOP is set in `w.ahead`: what the second thread does.
+    """Make outcomes of events of s in the small sector w, but while AHEAD_STOP is set: what the second thread does.
 
     It returns when it has rested for some time, which between two calls of the loop it does not.
-
-    Parameters
-    ----------
-    s, w : Sector
-        The loop's, and the small one.
     """
     last, rested = -np.inf, np.int64(0)
     while rested < PATIENCE:
@@ -147,18 +142,6 @@ def stay_ahead(s, w):
             pause()
         elif _look(s, w, AT_ONCE) == 0:
             last = now
-
-
-@concurrent
-def look(s, w, most):
-    """Make the outcomes of at most so many of the first events of the queue; return how many were made."""
-    made = np.int64(0)
-    while made < most:
-        more = _look(s, w, min(most - made, AT_ONCE))
-        if more == 0:
-            break
-        made += more
-    return made
 
 
 @kernel

@@ -231,15 +231,7 @@ def timing_arrays(running_length: np.ndarray, stepper: Any) -> dict:
 def bead_arrays(state: State, at: np.ndarray, ids: np.ndarray, radius: np.ndarray, mol: SharedRows) -> dict:
     """Return the arrays that have a row for each bead, with no events and in no cell.
 
-    Parameters
-    ----------
-    state : State
-    at, ids : (n,) int64 arrays
-        The state's row and the global id of each bead.
-    radius : float64 array
-        As `radii` returns them.
-    mol : SharedRows
-        Of the beads' molecules, as `molecule_rows` returns it.
+    `at`, `ids`: the state's row and the global id of each bead; the others are of `radii` and `molecule_rows`.
     """
     n = len(ids)
     arrays = blank(bead_id=n, origin_time=n, where=n) | side_by_side(n, "starts", "bounds", "segment")
@@ -419,15 +411,9 @@ def spare_entries(beads: int) -> float:
 
 
 def cell_arrays(cells: np.ndarray, beads: int, entries: float) -> dict:
-    """Return the arrays of cells: a line each, and as many more as that many entries of every bead can fill.
+    """Return the arrays of cells (`folded`): a line each, and as many more as that many entries of every bead can fill.
 
-    Parameters
-    ----------
-    cells : (7,) int64 array
-        As of a sector (`folded`).
-    beads : int
-    entries : float
-        Entries that the further lines may hold of a bead: one at most, and in a window those that it had before too.
+    A bead has one entry at most, and in a window those that it had before, too.
     """
     lines = int(cells[L.CELL_COUNT]) + 1 + int(entries * beads) // L.CELL_LINE
     found = int(max(entries, 1.0) * min(beads, FOUND)) + LEAST_FOUND
@@ -477,13 +463,7 @@ def molecule_rows(classes: MoleculeClasses, sequence: np.ndarray) -> tuple[Share
 
 
 def countable_images(image: np.ndarray) -> np.ndarray:
-    """Return image counts, which a molecule's row can hold.
-
-    Raises
-    ------
-    EngineError
-        Where one is MOST_COUNTED or more.
-    """
+    """Return image counts, which a molecule's row can hold; an EngineError is raised where it cannot."""
     if np.abs(image).max(initial=0) >= MOST_COUNTED:
         raise EngineError(f"a molecule is {MOST_COUNTED} box lengths or more from image 0: shift its image counts")
     return image

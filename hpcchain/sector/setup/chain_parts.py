@@ -91,14 +91,9 @@ class ChainParts:
         return in_blocks(self.first_part[molecules], np.diff(self.first_part)[molecules])
 
     def grouped(self, parts: np.ndarray, first_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return an order of parts in which those of each molecule stand together.
+        """Return an order of parts, given in order and all of each molecule, in which those of each stand together.
 
-        Parameters
-        ----------
-        parts : (n,) int64 array
-            In order, all of each molecule.
-        first_of : callable
-            Takes the places of molecules' first parts, and returns them in the order of molecules that is wanted.
+        `first_of` takes the places of the first parts, and returns them in the order of molecules that is wanted.
         """
         leads = np.flatnonzero(self.leads(parts) == np.arange(len(parts)))
         count = np.diff(np.append(leads, len(parts)))

@@ -27,13 +27,7 @@ ACTING = ("gravity", "walls", "thermostat", "fixed")  # in `Physics.extended`: t
 def motion_of(composition: Composition, ids: np.ndarray, velocity: np.ndarray) -> list[float]:
     """Return what beads add to a system's motion: mass, momentum (3), number and sum of squares of velocities.
 
-    Parameters
-    ----------
-    composition : Composition
-    ids : (n,) int64 array
-        Global ids.
-    velocity : (n, 3) float64 array
-        [length / time]
+    `ids`: global, (n,); `velocity`: (n, 3) [length / time].
     """
     mass = composition.prototypes.mass[composition.prototype_of(ids)]
     with np.errstate(all="ignore"):
@@ -43,12 +37,7 @@ def motion_of(composition: Composition, ids: np.ndarray, velocity: np.ndarray) -
 def drift_of(system: System, motion: list[list[float]]) -> np.ndarray:
     """Return the velocity of a system's lists' frame, (3,), in periods a tick, of which ROUND make whole ones.
 
-    Parameters
-    ----------
-    system : System
-        Its state is not looked at.
-    motion : list of `motion_of`'s results
-        Those of all beads together.
+    `motion`: of `motion_of`, for all beads together. The system's state is not looked at.
     """
     walled = system.box.boundary == WALL
     extended = system.physics.extended

@@ -119,15 +119,7 @@ def search_all(s):
 def find_inside(s):
     """Fill the tables of owned beads of which it is not known yet which they are within a step of, by the lists.
 
-    Parameters
-    ----------
-    s : Sector
-        Its molecules' segments begin at one time.
-
-    Returns
-    -------
-    bool
-        Whether a table is full; it is then as before.
+    All segments begin at one time. Returns whether a table is full; it is then as before.
     """
     if s.extended is not None:
         if s.par[L.STEP_POTENTIALS] == 0.0:

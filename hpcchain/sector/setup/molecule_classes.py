@@ -234,12 +234,7 @@ def static_table(topology: Topology, m: int) -> np.ndarray:
 def space_sequence(system: System, molecules: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Return these molecules' numbers along a space-filling (Morton) curve of their first beads.
 
-    Parameters
-    ----------
-    system : System
-    molecules : (n,) int64 array
-    first : (n,) int64 array
-        The state's row of each one's first bead.
+    `first`: the state's row of each one's first bead.
     """
     place = (system.state.position[first] - system.box.origin) / system.box.size
     grid = np.floor(np.nan_to_num(place % 1.0) * 1024.0).astype(np.uint64) & np.uint64(1023)

@@ -53,14 +53,9 @@ FROM_OWNER = -1
 
 @kernel
 def changed(s, lent, rows):
-    """Write down the rows of molecules, of those that are lent, of which holders do not know all; return how many.
+    """Write to `rows` those molecules of which holders do not know all; return how many.
 
-    Parameters
-    ----------
-    s : Sector
-    lent : (M,) uint8 array
-        Which molecules others hold, by row.
-    rows : (M,) int64 array
+    `lent`: (M,) uint8, which molecules others hold, by row.
     """
     count = 0
     for k in range(s.scalars[L.SCALAR_ALTERED]):
@@ -451,14 +446,9 @@ def write_chain_part(s, h, out, at):
 
 @kernel
 def same_chain_part(s, h, begin, at):
-    """Whether the segment in row h goes on with the bits of its owner's history, which begins there.
+    """Whether the segment in row h goes on behind its beads with the bits of its owner's history at that place.
 
-    Parameters
-    ----------
-    s : Sector
-    h : int
-    begin, at : int
-        In `owner_history`: of the segment, and of what stands behind its beads.
+    `begin`: where the segment begins in `owner_history`.
     """
     if s.timing[h, L.LENGTH] != s.owner_history[begin + L.ENTRY_LENGTH]:
         return False

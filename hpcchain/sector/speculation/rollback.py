@@ -180,22 +180,9 @@ def _request(s, m, key):
 
 @kernel
 def request_ahead(s, low, high, key):
-    """Request that parts of a stretch, and adjacent to it, go back that have gone beyond an event.
+    """Request that parts in rows `low` to `high`, and adjacent ones, go back that have gone beyond an event's key.
 
-    What began with the event itself stays: rows of one stretch are replayed one after another.
-
-    Parameters
-    ----------
-    s : Sector
-    low, high : int
-        Rows of the first and last part.
-    key : Key
-        The event's.
-
-    Returns
-    -------
-    bool
-        Whether any has.
+    What began with the event itself stays: rows of one stretch are replayed one after another. Returns whether any has.
     """
     found = False
     for m in range(max(low - 1, low - s.chain_part[low, L.PART_PLACE]), min(high + 1, last_row(s, high)) + 1):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.layout import arrays as L
 from hpcchain.model.composition import centres_of
 from hpcchain.sector.interface import EVENT_ROW, ROUGH_EVENT_ROW
 from hpcchain.steps.contacts.clusters import dot
@@ -33,15 +34,15 @@ class Tally:
     ----------
     counts : dict
         "contacts" and "wall_contacts" so far, of those that this rank solves.
-    virial, wall_impulse, work : int, list of int, int
-        Sums over them, in units of `quanta`; work of walls and of fixed beads that move.
+    sums : list of int
+        Over them (`sector.interface.Engine`), in units of `quanta`; work of walls and of fixed beads that move.
     """
 
     def __init__(self, composition: Composition, quanta: tuple[float, float, float], spins: bool, logs: bool) -> None:
         self.composition, self.quanta, self.logs = composition, quanta, logs
         self.event_row = ROUGH_EVENT_ROW if spins else EVENT_ROW
         self.counts = {"contacts": 0, "wall_contacts": 0}
-        self.virial, self.wall_impulse, self.work = 0, [0, 0, 0], 0
+        self.sums = [0] * L.SUMS
         self.log: list[tuple] = []  # time, contacts (n, 2), impulses (n,) along normals, (n, 3) across or 0.0
 
     def count(
@@ -72,11 +73,11 @@ class Tally:
         lever = geometry.lever(pool.position, centres_of(pool.first, mass, pool.position))
         product = impulse * dot(one.normal, lever)
         virial = np.rint((product if across is None else product + dot(across, lever)) / self.quanta[0])
-        self.virial += int(virial[acts].sum())
-        self.work += int(np.rint(self._work(one, impulse, across)[acts] / self.quanta[2]).sum())
+        self.sums[L.SUM_VIRIAL] += int(virial[acts].sum())
+        self.sums[L.SUM_WORK] += int(np.rint(self._work(one, impulse, across)[acts] / self.quanta[2]).sum())
         for axis in range(3):
             mine = acts & ((geometry.pairs[:, 1] == -1 - axis) | (geometry.pairs[:, 1] == -4 - axis))
-            self.wall_impulse[axis] += int(np.rint(impulse[mine] / self.quanta[1]).sum())
+            self.sums[L.SUM_WALL_IMPULSE + axis] += int(np.rint(impulse[mine] / self.quanta[1]).sum())
         if self.logs:
             self.log.append((time, geometry.pairs[acts], impulse[acts], 0.0 if across is None else across[acts]))
 

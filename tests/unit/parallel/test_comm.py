@@ -5,9 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from hpcchain.machine import processors_allowed
-from hpcchain.parallel.comm import Single
+from hpcchain.parallel.comm import Single, launched, not_joined_by_mpi
 from hpcchain.parallel.groups import OneOfMany
-from hpcchain.parallel.launcher import launched, not_joined_by_mpi
 
 
 @pytest.mark.parametrize(

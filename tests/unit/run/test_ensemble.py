@@ -194,7 +194,7 @@ def test_a_stop_leaves_the_rest_waiting(tmp_path, monkeypatch):
         seen.append(folder.name)
         if len(seen) == 2:
             with Signals() as inner:
-                inner.stop = True
+                inner.pass_on(True, 0)
                 code = carried(folder, *args)
             return code
         return carried(folder, *args)

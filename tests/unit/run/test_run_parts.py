@@ -138,19 +138,18 @@ class Counting:
     def __init__(self, quantum=2.0**-40):
         self.counters = dict.fromkeys((*CONTACTS, *SOLVED, *MOST), 0)
         self.quantum, self.impulse_quantum = quantum, quantum / 4
-        self.virial, self.wall_impulse, self.virial_tensor = 0, [0, 0, 0], [0] * L.TENSOR_COMPONENTS
-        self.work, self.heat, self.energy_quantum = 0, 0, quantum
+        self.sums, self.energy_quantum = [0] * L.SUMS, quantum
 
     def count(self, contacts, walls, virial, push=0.0):
         """Add contacts, virial, and impulse on the walls of the third axis."""
         self.counters["contacts"] += contacts
         self.counters["wall_contacts"] += walls
         self.counters["no_roots"] += walls // 2
-        self.virial += round(virial / self.quantum)
-        self.virial_tensor[1] += round(virial / (4 * self.quantum))
-        self.virial_tensor[3] -= round(virial / (2 * self.quantum))
-        self.virial_tensor[6] += round(virial / (4 * L.FLOW_SCALE * self.quantum))
-        self.wall_impulse[2] += round(push / self.impulse_quantum)
+        self.sums[L.SUM_VIRIAL] += round(virial / self.quantum)
+        self.sums[L.SUM_TENSOR + 1] += round(virial / (4 * self.quantum))
+        self.sums[L.SUM_TENSOR + 3] -= round(virial / (2 * self.quantum))
+        self.sums[L.SUM_TENSOR + 6] += round(virial / (4 * L.FLOW_SCALE * self.quantum))
+        self.sums[L.SUM_WALL_IMPULSE + 2] += round(push / self.impulse_quantum)
 
 
 def test_totals_go_on_across_restarts():
@@ -194,7 +193,8 @@ def test_totals_sum_over_ranks_to_the_last_unit():
 
     engine = Counting(1.0)
     engine.counters |= {"contacts": 100, "wall_contacts": 200, "no_roots": 7, "iterations": 8, "most_iterations": 4}
-    engine.virial, engine.wall_impulse = 3, [2**70, 0, 1]
+    engine.sums[L.SUM_VIRIAL] = 3
+    engine.sums[L.SUM_WALL_IMPULSE : L.SUM_WORK] = [2**70, 0, 1]
     totals = Totals(engine, {}, Three())
     totals.gather()
     assert (totals.contacts, totals.wall_contacts, totals.interval.contacts) == (111, 222, 333)

@@ -8,9 +8,9 @@ from hpcchain.errors import ConfigError
 from hpcchain.model.physics.constants import ExtendedPhysics, WallConstants
 from hpcchain.model.system import Physics
 from hpcchain.observe.runlog import duration
-from hpcchain.parallel.windows import error_of
 from hpcchain.run.guards.collapse import CollapseWatch
 from hpcchain.sector.collapse import not_a_number, stuck
+from hpcchain.sector.core import failure_of
 from hpcchain.sector.events import loop
 
 TICK = 2.0**-6
@@ -154,4 +154,4 @@ def test_steps_that_are_too_long_are_the_inputs_fault():
     assert found.exit_code == 78 and "a contact time is not a number: make propagator.step smaller" in str(found)
     exact = not_a_number(Physics(tick=TICK, step=10.0), "a contact time")
     assert exact.exit_code == 70 and "extreme values" in str(exact)
-    assert str(error_of(loop.NOT_A_NUMBER, Physics(tick=TICK, propagator="rattle"), -1, 0.0)) == str(found)
+    assert str(failure_of(loop.NOT_A_NUMBER, Physics(tick=TICK, propagator="rattle"), None, 0.0)) == str(found)

@@ -30,7 +30,7 @@ def distances(ghosts, time):
 
 def violation_until(engine, until):
     """Return how far beyond its skin each molecule gets between now and a time."""
-    return engine.ghosts.needs.violation(engine.ghosted, engine.now, until)
+    return engine._violation(until)
 
 
 def watched(seed):

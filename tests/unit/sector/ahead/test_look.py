@@ -7,10 +7,10 @@ from hpcchain.jit.decorators import concurrent
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import begin_writing, write_serial
 from hpcchain.sector.ahead import look as looking
-from hpcchain.sector.ahead.look import FIRST, WHICH, look
+from hpcchain.sector.ahead.look import FIRST, WHICH
 from hpcchain.sector.segments.new_segment import close_rows
 from hpcchain.sector.serial import Engine
-from tests.support.ahead import InTurn
+from tests.support.ahead import InTurn, look
 from tests.support.gases import gas
 
 NAMES = ["chain3", "dimer", "chain3", "dimer", "dimer", "chain3", "chain3", "dimer"]

@@ -56,8 +56,10 @@ def test_contacts_are_those_of_whole_chains(name):
     np.testing.assert_allclose(found["time"], of_whole["time"], rtol=0, atol=1e-9)
     np.testing.assert_allclose(found["impulse"], of_whole["impulse"], rtol=0, atol=1e-7)
     scale = np.abs(of_whole["impulse"]).sum() * SIDE
-    assert abs(parts.virial - whole.virial) * whole.quantum < 1e-9 * scale
-    tensors = np.array(parts.virial_tensor) - np.array(whole.virial_tensor)
+    assert abs(parts.sums[L.SUM_VIRIAL] - whole.sums[L.SUM_VIRIAL]) * whole.quantum < 1e-9 * scale
+    tensors = np.array(parts.sums[L.SUM_TENSOR : L.SUM_WALL_IMPULSE]) - np.array(
+        whole.sums[L.SUM_TENSOR : L.SUM_WALL_IMPULSE]
+    )
     assert np.abs(tensors).max() * whole.quantum < 1e-9 * scale
     energy, momentum, off, place = figures(system, parts, end)
     exact, _, _, other = figures(system, whole, end)

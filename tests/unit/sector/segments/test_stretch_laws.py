@@ -121,10 +121,15 @@ def test_events_are_those_of_whole_chains(name):
     np.testing.assert_allclose(found["time"], of_whole["time"], rtol=0, atol=1e-8)
     np.testing.assert_allclose(found["impulse"], of_whole["impulse"], rtol=0, atol=1e-6)
     scale = np.abs(of_whole["impulse"]).sum()
-    assert abs(parts.virial - whole.virial) * whole.quantum < 1e-8 * scale * SIDE
-    tensors = np.array(parts.virial_tensor) - np.array(whole.virial_tensor)
+    assert abs(parts.sums[L.SUM_VIRIAL] - whole.sums[L.SUM_VIRIAL]) * whole.quantum < 1e-8 * scale * SIDE
+    tensors = np.array(parts.sums[L.SUM_TENSOR : L.SUM_WALL_IMPULSE]) - np.array(
+        whole.sums[L.SUM_TENSOR : L.SUM_WALL_IMPULSE]
+    )
     assert np.abs(tensors).max() * whole.quantum < 1e-8 * scale * SIDE
-    for one, other in ((parts.work, whole.work), (parts.heat, whole.heat)):
+    for one, other in (
+        (parts.sums[L.SUM_WORK], whole.sums[L.SUM_WORK]),
+        (parts.sums[L.SUM_HEAT], whole.sums[L.SUM_HEAT]),
+    ):
         assert abs(one - other) * whole.energy_quantum < 1e-8 * scale
     places = [np.empty((system.topology.beads, 3)) for _ in range(2)]
     for engine, place in zip((whole, parts), places, strict=True):
@@ -183,7 +188,9 @@ def test_what_falls_freely_moves_as_without_gravity():
     way = fallen + other * system.box.size - x - image * system.box.size
     np.testing.assert_allclose(way, np.broadcast_to(0.5 * np.array(GRAVITY) * end**2, way.shape), rtol=0, atol=1e-9)
     np.testing.assert_allclose(faster - v, np.broadcast_to(np.array(GRAVITY) * end, v.shape), rtol=0, atol=1e-8)
-    assert engines[1].virial == pytest.approx(engines[0].virial, abs=1e-9 * SIDE * len(of_whole) / engines[0].quantum)
+    assert engines[1].sums[L.SUM_VIRIAL] == pytest.approx(
+        engines[0].sums[L.SUM_VIRIAL], abs=1e-9 * SIDE * len(of_whole) / engines[0].quantum
+    )
 
 
 @pytest.mark.long

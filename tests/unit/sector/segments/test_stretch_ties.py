@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hpcchain.layout import arrays as L
 from hpcchain.model.system import PERIODIC
 from hpcchain.sector.serial import Engine
 from hpcchain.sector.setup.chain_parts import ChainParts
@@ -47,8 +48,10 @@ def require_the_same(system, end, least):
     np.testing.assert_allclose(found["impulse"], expected["impulse"], rtol=0, atol=1e-8)
     np.testing.assert_allclose(velocity, speed, rtol=0, atol=1e-8)
     scale = np.abs(expected["impulse"]).sum() * system.box.size.max()
-    assert abs(parts.virial - whole.virial) * whole.quantum < 1e-9 * scale
-    tensors = np.array(parts.virial_tensor) - np.array(whole.virial_tensor)
+    assert abs(parts.sums[L.SUM_VIRIAL] - whole.sums[L.SUM_VIRIAL]) * whole.quantum < 1e-9 * scale
+    tensors = np.array(parts.sums[L.SUM_TENSOR : L.SUM_WALL_IMPULSE]) - np.array(
+        whole.sums[L.SUM_TENSOR : L.SUM_WALL_IMPULSE]
+    )
     assert np.abs(tensors).max() * whole.quantum < 1e-9 * scale
     return whole, parts
 

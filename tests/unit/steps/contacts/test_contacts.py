@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import EngineError
+from hpcchain.layout import arrays as L
 from hpcchain.steps.contacts import complementarity
 from hpcchain.steps.contacts.complementarity import active_set, can_part, linear, newton, newton_steps, reflected
 from hpcchain.steps.engine import SteppedEngine
@@ -224,7 +225,7 @@ def test_the_energy_of_hard_spheres_is_kept_and_contacts_are_counted():
     events, counters = engine.drain_events(), engine.counters
     assert len(events) == counters["contacts"] + counters["wall_contacts"] > 50
     assert np.count_nonzero(events["kind"]) == counters["wall_contacts"] > 5 and events["impulse"].min() > 0.0
-    assert engine.virial > 0 and engine.wall_impulse[1] > 0 == engine.wall_impulse[0]
+    assert engine.sums[L.SUM_VIRIAL] > 0 and engine.sums[L.SUM_WALL_IMPULSE + 1] > 0 == engine.sums[L.SUM_WALL_IMPULSE]
 
 
 def test_energy_is_lost_where_contacts_are_inelastic():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hpcchain.errors import ConfigError
+from hpcchain.layout import arrays as L
 from hpcchain.model.starts.overlap import bead_overlap
 from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector.serial import Engine
@@ -43,7 +44,7 @@ def energy_of(engine, system):
     """Return the kinetic and potential energy of beads that are not fixed, less the work that has come in."""
     mass = np.where(system.topology.whole().fixed, 0.0, system.topology.whole().mass)
     energy = 0.5 * mass @ np.sum(engine.frame(engine.time)[1] ** 2, axis=1) + engine.energies()[:, 0].sum()
-    return energy - engine.work * engine.energy_quantum
+    return energy - engine.sums[L.SUM_WORK] * engine.energy_quantum
 
 
 @pytest.mark.parametrize("integrator", ["gvi", "contact"])
@@ -62,7 +63,7 @@ def test_a_fixed_bead_that_moves_is_of_infinite_mass(integrator, e):
     assert np.abs(place[0] - [7.0, 5.0, 5.0]).max() < 1e-12 and np.all(velocity[0] == [2.0, 0.0, 0.0])
     assert np.abs(velocity[1] - [2.0 * (1.0 + e), 0.0, 0.0]).max() < 1e-12
     push = 3.0 * 2.0 * (1.0 + e)
-    assert abs(engine.work * engine.energy_quantum - push * 2.0) < 1e-9
+    assert abs(engine.sums[L.SUM_WORK] * engine.energy_quantum - push * 2.0) < 1e-9
 
 
 HELD = {
@@ -212,7 +213,7 @@ def test_the_work_of_a_bead_that_is_dragged_through_a_liquid_is_counted():
         begin = energy_of(engine, system)
         engine.advance(0.32)
         off.append(abs(energy_of(engine, system) - begin))
-        assert abs(engine.work * engine.energy_quantum) > 2.0 * off[-1]
+        assert abs(engine.sums[L.SUM_WORK] * engine.energy_quantum) > 2.0 * off[-1]
     assert off[0] / off[2] > 8.0
 
 
@@ -235,7 +236,7 @@ def test_a_wall_that_moves_reflects_in_its_own_frame(integrator, side, sense):
     assert rows["bead"].tolist() == [[0, -1 if side == "x-" else -4]]
     # the gap closes at 1.5 from 2.5: the contact is in the step that ends when it would be 0 or less
     assert abs(rows["time"][0] - 2.5 / 1.5) < 0.011 and abs(rows["impulse"][0] - 2.0 * (speed + 1.0)) < 1e-11
-    assert abs(engine.work * engine.energy_quantum - 0.5 * rows["impulse"][0]) < 1e-9
+    assert abs(engine.sums[L.SUM_WORK] * engine.energy_quantum - 0.5 * rows["impulse"][0]) < 1e-9
 
 
 def piston(seed, **steps):
@@ -264,7 +265,7 @@ def test_the_energy_of_a_gas_between_walls_that_move_grows_by_their_work():
     begin = energy_of(engine, system)
     engine.advance(3.0)
     assert abs(energy_of(engine, system) - begin) < 1e-9 * begin
-    assert engine.work * engine.energy_quantum > 0.02 * begin and engine.counters["wall_contacts"] > 40
+    assert engine.sums[L.SUM_WORK] * engine.energy_quantum > 0.02 * begin and engine.counters["wall_contacts"] > 40
 
 
 def in_shape(shape, radius, velocity=0.0, restitution=None, **sections):
@@ -330,8 +331,8 @@ def test_a_bead_that_lies_on_a_floor_presses_with_its_weight(integrator, pace):
     engine.advance(2.0)
     place, velocity, _ = engine.frame(2.0)
     assert abs(place[0, 2] - 0.5 - 2.0 * pace) < 1e-11 and abs(velocity[0, 2] - pace) < 1e-11
-    push = engine.wall_impulse[2] * engine.impulse_quantum
-    assert abs(push - 12.0) < 1e-9 and abs(engine.work * engine.energy_quantum - pace * 12.0) < 1e-8
+    push = engine.sums[L.SUM_WALL_IMPULSE + 2] * engine.impulse_quantum
+    assert abs(push - 12.0) < 1e-9 and abs(engine.sums[L.SUM_WORK] * engine.energy_quantum - pace * 12.0) < 1e-8
     assert abs(engine.drain_events()["impulse"].sum() - 12.0) < 1e-9
 
 

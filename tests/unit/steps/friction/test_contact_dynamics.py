@@ -78,7 +78,7 @@ def test_a_belt_makes_a_ball_roll_at_two_sevenths_of_its_speed():
     engine.advance(1.0)
     assert engine.beads.own.velocity[0] == pytest.approx([2.0 / 7.0, 0.0, 0.0], abs=1e-12)
     assert spins(engine)[0] == pytest.approx([0.0, -10.0 / 7.0, 0.0], abs=1e-12)
-    assert engine.work * engine.energy_quantum == pytest.approx(2.0 / 7.0, abs=1e-9)
+    assert engine.sums[L.SUM_WORK] * engine.energy_quantum == pytest.approx(2.0 / 7.0, abs=1e-9)
 
 
 def test_the_log_has_what_friction_does():
@@ -397,7 +397,7 @@ def shared(engine):
     """Return the beads of a rank, their velocities, and what it has solved, at 0.3."""
     engine.advance(0.3)
     contacts, tally = engine.contacts, engine.tally
-    solved = [contacts.sweeps, contacts.changes, *tally.counts.values(), tally.virial, *tally.wall_impulse]
+    solved = [contacts.sweeps, contacts.changes, *tally.counts.values(), *tally.sums]
     return engine.ids, engine.beads.own.velocity, np.array(solved, dtype=object)
 
 
