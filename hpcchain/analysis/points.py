@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from hpcchain.analysis.tables import Curve, Report, Value
+from hpcchain.config.keys.values import counted
 from hpcchain.config.load import load_config
 from hpcchain.config.override import read_settings
 from hpcchain.config.packing import EITHER
@@ -64,7 +65,7 @@ def runs_in(sources: Sequence[Path | str]) -> list[str]:
         folders = [Path(source) / row.run for row in read_runs(source)]
         begun = [str(folder) for folder in folders if has_output(folder)]
         if not begun:
-            raise DataError(f"{source}: none of its {len(folders)} runs has written anything yet")
+            raise DataError(f"{source}: none of its {counted(len(folders), 'run')} has written anything yet")
         if len(begun) < len(folders):
             LOG.warning("%s: %d of %d runs have written nothing yet", source, len(folders) - len(begun), len(folders))
         found += begun

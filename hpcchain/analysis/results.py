@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hpcchain.analysis.points import Settings, joined, points_of, runs_in, settings_of
 from hpcchain.analysis.study import Wanted, evenly_spaced, study
 from hpcchain.analysis.tables import Curve, Report, Value
+from hpcchain.config.keys.values import counted
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.output.events import EVENT, sorted_rows
 from hpcchain.io.output.lineage import FILE_NAMES, PARTS
@@ -93,7 +94,7 @@ class Observables(Mapping[str, NDArray[np.float64]]):
         self.time: NDArray[np.float64] = next(iter(series.values()))[1] if series else np.empty(0)
 
     def __repr__(self) -> str:
-        return f"<Observables: {len(self.time)} reports {span(self.time)}of {', '.join(self)}>"
+        return f"<Observables: {counted(len(self.time), 'report')} {span(self.time)}of {', '.join(self)}>"
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         if name not in self._series:
@@ -138,7 +139,8 @@ class Trajectory:
             self.box, self.origin, self.periodic = found.edges, found.origin, found.periodic
 
     def __repr__(self) -> str:
-        return f"<Trajectory {self.path}: {len(self)} frames {span(self.time)}of {len(self.mass)} beads>"
+        frames, beads = counted(len(self), "frame"), counted(len(self.mass), "bead")
+        return f"<Trajectory {self.path}: {frames} {span(self.time)}of {beads}>"
 
     @property
     def dt(self) -> float:

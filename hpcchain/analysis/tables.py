@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from hpcchain.config.keys.values import counted
+
 FORMAT = 1
 """Of the JSON: changes when a name changes its meaning or goes."""
 
@@ -96,7 +98,7 @@ class Curve:
     scale: tuple[str, str] = ("linear", "linear")
 
     def __repr__(self) -> str:
-        return f"<Curve {self.figure} of {self.molecules or 'all'}: {len(self.x)} points by {self.x_name}>"
+        return f"<Curve {self.figure} of {self.molecules or 'all'}: {counted(len(self.x), 'point')} by {self.x_name}>"
 
     def as_json(self) -> dict:
         """Return it as JSON knows it."""
@@ -165,8 +167,8 @@ class Report:
     _known: int = 0
 
     def __repr__(self) -> str:
-        found = f"{len(self.values)} numbers, {len(self.curves)} curves"
-        return f"<Report of {self.run} from time {self.start:.6g}: {self.frames} frames, {found}>"
+        found = f"{counted(len(self.values), 'number')}, {counted(len(self.curves), 'curve')}"
+        return f"<Report of {self.run} from time {self.start:.6g}: {counted(self.frames, 'frame')}, {found}>"
 
     def value(self, figure: str, molecules: str = "") -> Value | None:
         """Return the Value of a figure, None where there is none."""

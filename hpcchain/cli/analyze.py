@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpcchain.cli.options import Parser, add_command, finite_time, number_in
+from hpcchain.config.keys.values import counted
 from hpcchain.errors import UsageError
 from hpcchain.observe.timers import aligned
 
@@ -349,10 +350,10 @@ def others(reports: list[Report], width: int) -> str:
 def notes(report: Report, every: bool, width: int) -> str:
     """Return what was analysed of a run, what there is besides, and what was left out and why."""
     why = f"where equilibration of {report.decisive[0]} ends" if report.decisive else FOUND_BY[report.found_by]
-    lines = [f"{report.run}: from time {report.start:.6g}, {why}; {report.frames} frames"]
+    lines = [f"{report.run}: from time {report.start:.6g}, {why}; {counted(report.frames, 'frame')}"]
     if report.point is not None:
         many = f"means over {len(report.point.runs)} runs that differ in {report.point.over}, errors by their scatter"
-        lines = [f"{report.run}: {many}; {report.frames} frames in all"]
+        lines = [f"{report.run}: {many}; {counted(report.frames, 'frame')} in all"]
     more = sum(group_of(report, value) is None for value in report.values)
     if more and not every:
         lines.append(f"other numbers, such as tensors, with --all: {more}")

@@ -12,6 +12,7 @@ import numpy as np
 
 from hpcchain.cli.options import add_command, add_shared
 from hpcchain.config.demands.cautions import cautions, frame_bytes
+from hpcchain.config.keys.values import counted
 from hpcchain.config.packing import bead_volume
 from hpcchain.machine import size
 
@@ -120,13 +121,13 @@ def estimate(config: Config) -> list:
         )
     frames = frames_between(config)
     return [
-        f"{config.beads} beads, {sum(kind.count * kind.bond_count for kind in kinds)} bonds, "
-        f"{sum(kind.count for kind in kinds)} molecules",
+        f"{counted(config.beads, 'bead')}, {counted(sum(kind.count * kind.bond_count for kind in kinds), 'bond')}, "
+        f"{counted(sum(kind.count for kind in kinds), 'molecule')}",
         *packing_lines(config),
         *memory_lines(extent),
         *rank_lines(config),
         *long_chain_lines(config),
-        f"trajectory: {frames} frames, {size(frames * frame_bytes(config, config.beads))}",
+        f"trajectory: {counted(frames, 'frame')}, {size(frames * frame_bytes(config, config.beads))}",
     ]
 
 

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from hpcchain.cli.options import add_command
+from hpcchain.config.keys.values import counted
 from hpcchain.observe.timers import aligned
 
 
@@ -42,7 +43,9 @@ def table_of(folder: str) -> str:
     states = [row.state for row in rows]
     counts = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
     cells = [(row.run, row.state, "-" if row.code is None else str(row.code), duration(row.seconds)) for row in rows]
-    return f"{folder}: {len(rows)} runs, {counts}\n\n{aligned([('run', 'state', 'code', 'time'), *cells], 2)}"
+    return (
+        f"{folder}: {counted(len(rows), 'run')}, {counts}\n\n{aligned([('run', 'state', 'code', 'time'), *cells], 2)}"
+    )
 
 
 def conditions(path: Path) -> str:

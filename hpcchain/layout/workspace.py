@@ -83,8 +83,9 @@ def tiles(beads: Any) -> np.ndarray:
 
 
 def series_floats(beads: Any) -> Any:
-    """Return how many floats of `series` a molecule of so many beads has: whole UNITs; a bead alone has none."""
-    return np.where(beads > 1, -(-CURVE * beads // UNIT) * UNIT, 0)
+    """Return how many floats of `series` a molecule of so many beads has: whole UNITs, and more than it fills."""
+    more = CURVE * beads + 1  # coefficients are read four at once, and three are the last
+    return np.where(beads > 1, -(-more // UNIT) * UNIT, 0)
 
 
 @inlined

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcchain import machine
+from hpcchain.config.keys.values import counted
 from hpcchain.errors import EXIT_DONE, EXIT_RESUBMIT, DataError
 from hpcchain.io.checkpoint.checkpoint import write_checkpoint
 from hpcchain.io.checkpoint.layout import number
@@ -412,7 +413,7 @@ class Run:
         wall = max(self.timers.wall, 1e-9)
         moved = self.system.topology.beads * (self.time - self.begin)
         return [
-            f"done at t {self.time:.6g}: {contacts} contacts in this run",
+            f"done at t {self.time:.6g}: {counted(contacts, 'contact')} in this run",
             f"speed: {(contacts - self.contacts_before) / wall:.3g} contacts/s, {moved / wall:.3g} beads × time/s, "
             f"{duration(wall)} in all",
             f"results: {self.folder} ({', '.join(files)}); next: hpcchain analyze {self.folder}",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hpcchain.config.keys.values import counted
 from hpcchain.layout import arrays as L
 from hpcchain.machine import cores_allowed
 from hpcchain.model.molecules.long_chains import asks_for_stretches, divided_classes, whole_chains
@@ -145,16 +146,19 @@ def report_ranks(system: System, config: Config, comm: Single | World, engine: i
     beads = work.beads
     if not isinstance(sectors, str) and math.prod(sectors) > started:
         LOG.warning(
-            'run.sectors = %s does not fit %s; sectors are chosen as with "auto"', list(sectors), in_words(started)
+            'run.sectors = %s does not fit %s; sectors are chosen as with "auto"',
+            list(sectors),
+            counted(started, "rank"),
         )
     fits = ranks_for(work, "auto", started, bool(system.physics.steps))
     if ranks < started:
         LOG.info(
-            "%d of %d ranks have the %d beads, the others sleep; %s would be as fast",
+            "%d of %d ranks %s the %s, the others sleep; %s would be as fast",
             ranks,
             started,
-            beads,
-            in_words(ranks),
+            "has" if ranks == 1 else "have",
+            counted(beads, "bead"),
+            counted(ranks, "rank"),
         )
     elif fits < started:
         LOG.warning(
@@ -163,7 +167,7 @@ def report_ranks(system: System, config: Config, comm: Single | World, engine: i
             started,
             beads,
             beads // started,
-            in_words(fits),
+            counted(fits, "rank"),
         )
 
 
@@ -180,11 +184,6 @@ def report_threads(config: Config, comm: Single | World, engine: interface.Engin
         )
     elif asked == 2:
         LOG.info("run.threads = 2 helps one rank with smooth hard beads in whole molecules: there is no second thread")
-
-
-def in_words(ranks: int) -> str:
-    """Return a number of ranks as text."""
-    return f"{ranks} rank{'s' * (ranks != 1)}"
 
 
 def freedom_of(system: System, comm: Single | World) -> int:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.config import load_config
+from hpcchain.config.keys.values import counted
 from hpcchain.config.override import read_settings
 from hpcchain.config.packing import bead_volume
 from hpcchain.errors import EXIT_DONE, EXIT_INTERNAL, EXIT_RESUBMIT, ConfigError, DataError, UsageError
@@ -49,7 +50,7 @@ from hpcchain.observe.runlog import duration
 from hpcchain.parallel.groups import Groups, Turns
 from hpcchain.parallel.tuning.ranks_at_work import CONTACTS, GAIN
 from hpcchain.run.alone import works_of
-from hpcchain.run.engines import in_words, ranks_for
+from hpcchain.run.engines import ranks_for
 from hpcchain.run.failures import describe, one_line
 from hpcchain.run.folder import write_input
 from hpcchain.run.guards.memory import extent_of, require_memory
@@ -122,7 +123,9 @@ def planned(
         Where the folder holds a run of its own, or a run cannot have so many ranks.
     """
     if ranks_per_run is not None and not 1 <= ranks_per_run <= ranks:
-        raise UsageError(f"--ranks-per-run {ranks_per_run}: the command has {in_words(ranks)}; give 1 to that many")
+        raise UsageError(
+            f"--ranks-per-run {ranks_per_run}: the command has {counted(ranks, 'rank')}; give 1 to that many"
+        )
     if list_checkpoints(folder / CHECKPOINTS):
         raise UsageError(f"{folder}: holds a run of its own; choose another --output for those of --vary")
     known = read_runs(folder) if is_ensemble(folder) else []
@@ -276,7 +279,7 @@ class Table:
         done, failed = states.count(DONE), [self.rows[k] for k in sorted(self._left) if self.rows[k].state == FAILED]
         tried = {DONE: self._left, FAILED: self._tried}  # a failed run that was not tried again is still to be done
         missing = [k for k in self._left if k not in tried.get(self.rows[k].state, ())]
-        some = f"{self.folder}: {done} of {len(states)} runs are done"
+        some = f"{self.folder}: {done} of {counted(len(states), 'run')} done"
         if failed:
             some += f", {len(failed)} failed ({self.folder / NAME} says why)"
         if missing:
@@ -330,7 +333,7 @@ def log_groups(groups: Groups, plan: Plan) -> None:
     if groups.world.rank > 0:
         return
     idle = groups.world.size - groups.count * groups.size
-    LOG.info("%d runs are left, %s each", len(plan.left), in_words(groups.size))
+    LOG.info("left to do: %s, %s each", counted(len(plan.left), "run"), counted(groups.size, "rank"))
     if idle:
         LOG.warning(
             "%d of %d ranks have no run: %d times %d are at work", idle, groups.world.size, groups.count, groups.size

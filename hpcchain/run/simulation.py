@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hpcchain.config.keys.values import counted
 from hpcchain.errors import UsageError
 from hpcchain.io.hdf5.collective import on_root
 from hpcchain.io.hdf5.files import require_parallel
@@ -128,7 +129,7 @@ class Simulation:
     def __repr__(self) -> str:
         run, topology = self._run, self._run.system.topology
         size = " x ".join(f"{edge:.6g}" for edge in run.config.box.size)
-        what = f"{topology.beads} beads in {topology.molecules} molecules, box {size}"
+        what = f"{counted(topology.beads, 'bead')} in {counted(topology.molecules, 'molecule')}, box {size}"
         state = "closed" if self._closed else what
         return f"<Simulation of {run.config.source}: {state}, time {self.time:.6g} of {run.end:.6g}>"
 

@@ -283,7 +283,7 @@ def test_many_runs_that_are_stopped_go_on_when_requeued_and_on_fewer_ranks(jobs)
     for seed in (6, 7):
         whole = run_here(job.folder / "in.toml", job.folder / f"whole-{seed}", settings=[f"initial.seed={seed}"])
         assert difference(folder / f"seed-{seed}", whole) is None
-    assert job.log().count("the job goes back into the queue") == 2 and " 0/1 INFO 3 runs are left" in other.log()
+    assert job.log().count("the job goes back into the queue") == 2 and " 0/1 INFO left to do: 3 runs" in other.log()
     assert "Traceback" not in job.log() + other.log() and leftovers(folder) == []
 
 

@@ -47,7 +47,7 @@ def require_whole(tmp_path, ranks):
     reached = [time for seed in range(1, 6) for time in checkpoint_times(tmp_path / "many" / f"seed-{seed}")]
     end = max(reached) + 20.0
     said = command(["resume", "many", "--until", end], tmp_path, ranks=ranks)
-    assert "5 of 5 runs are done" in said, said
+    assert "5 of 5 runs done" in said, said
     assert states(tmp_path / "many") == {f"seed-{seed}": DONE for seed in range(1, 6)}
     assert leftovers(tmp_path / "many") == [] and not (tmp_path / "many" / ".turns").exists()
     for seed in (1, 5):
@@ -59,7 +59,7 @@ def test_a_signal_stops_all_runs_and_they_go_on_on_fewer_ranks(tmp_path):
     process = begun(tmp_path, 3)
     process.send_signal(signal.SIGUSR1)
     _, said = process.communicate(timeout=SOON)
-    assert process.returncode == 75 and "0 of 5 runs are done; stopped with checkpoints" in said, said
+    assert process.returncode == 75 and "0 of 5 runs done; stopped with checkpoints" in said, said
     assert list(states(tmp_path / "many").values()) == [STOPPED] * 3 + [WAITING] * 2 and "Traceback" not in said
     require_whole(tmp_path, 2)
 
@@ -147,7 +147,7 @@ def test_a_failure_that_others_wait_for_ends_all_and_is_in_the_table(tmp_path):
     found = {row.run: row for row in read_runs(tmp_path / "many")}
     assert found["seed-2"].state == FAILED and found["seed-2"].message == "bead 7 at time 0.3"
     said = command(WORDS, tmp_path, ranks=2)
-    assert "3 of 3 runs are done" in said
+    assert "3 of 3 runs done" in said
     resume_here(tmp_path / "many" / "seed-3", until=1.5)
 
 
@@ -155,7 +155,7 @@ def test_a_group_that_waits_for_a_failed_rank_is_lost_and_others_go_on(tmp_path)
     write(tmp_path / "in.toml", run={"end_time": 1.0, "sectors": "all"})
     (tmp_path / "failing.py").write_text(FAILING.format(ranks=[0], seed="seed-2"))
     done = run_python(["failing.py", *WORDS], tmp_path, 4, timeout=2 * SOON, PYTHONPATH=str(ROOT))
-    assert done.returncode == 70 and "2 of 3 runs are done, 1 failed" in done.stderr, done.stderr
+    assert done.returncode == 70 and "2 of 3 runs done, 1 failed" in done.stderr, done.stderr
     assert "seed-2: failed (exit code 70): bead 7 at time 0.3" in done.stderr and "Traceback" not in done.stderr
     assert list(states(tmp_path / "many").values()) == [DONE, FAILED, DONE]
     assert not (tmp_path / "many" / ".turns").exists()

@@ -76,8 +76,8 @@ def ended(tmp_path, body, sectors):
 def test_a_signal_to_one_that_sleeps_stops_all_with_a_checkpoint(tmp_path, sectors, at_work):
     done, folder = ended(tmp_path, "__import__('signal').raise_signal(10)", sectors)
     assert done.returncode == 75, done.stderr
-    ranks = f"{at_work} rank{'s' * (at_work > 1)}"
-    assert f"{at_work} of 3 ranks have the 88 beads, the others sleep; {ranks} would be as fast" in done.stderr
+    ranks, have = ("1 rank", "has") if at_work == 1 else (f"{at_work} ranks", "have")
+    assert f"{at_work} of 3 ranks {have} the 88 beads, the others sleep; {ranks} would be as fast" in done.stderr
     assert "asked to by a signal" in done.stderr and log_rows(folder)[-1]["ranks_at_work"] == at_work
     assert goes_on(folder, tmp_path)
 

@@ -6,7 +6,17 @@ import pytest
 from hpcchain.io.output.trajectory import read_trajectory
 from tests.support.mixtures import mixed_input
 from tests.support.outputs import read_events, read_observables
-from tests.support.run_folders import command, difference, frame_times, leftovers, log_rows, run_here, write_input
+from tests.support.run_folders import (
+    command,
+    difference,
+    frame_times,
+    leftovers,
+    log_rows,
+    resume_here,
+    run_here,
+    tables,
+    write_input,
+)
 
 END = 6.0
 OUTPUT = {"frame_every": 0.5, "report_every": 1.0, "checkpoint_every": 2.0, "events": True}
@@ -75,6 +85,16 @@ def test_stopped_and_resumed_at_three_odd_times(place):
     assert frame_times(folder) == frame_times(place / "whole") == np.arange(0.0, END + 0.1, 0.5).tolist()
     assert leftovers(folder) == []
     assert same_reports(folder, place / "whole")
+
+
+def test_random_numbers_go_on_where_the_seed_is_zero(tmp_path):
+    """A checkpoint says how many random numbers beads have drawn, whatever the seed."""
+    thermal = {"name": "andersen", "temperature": 1.0, "rate": 1.0}
+    path = write_input(tmp_path / "in.toml", tables(initial={"seed": 0}) | {"thermostat": thermal})
+    run_here(path, tmp_path / "whole")
+    run_here(path, tmp_path / "pieces", until=2.2)
+    resume_here(tmp_path / "pieces", until=4.0)
+    assert difference(tmp_path / "pieces", tmp_path / "whole") is None
 
 
 def same_reports(a, b):

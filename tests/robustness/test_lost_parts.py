@@ -191,11 +191,11 @@ def test_a_file_joined_in_passing_is_lost(tmp_path, whole, monkeypatch):
 
 
 JOINING = {
-    "the first": (lambda f: part(f, 0).unlink(), "the first 1 frames, before part-000001.h5, are nowhere"),
+    "the first": (lambda f: part(f, 0).unlink(), "nothing is there of 1 frame before part-000001.h5"),
     "some": (lambda f: [part(f, k).unlink() for k in (0, 1, 2)], "before part-000003.h5"),
     "one": (lambda f: part(f, 2).unlink(), "part-000003.h5: does not begin where part-000001.h5 ends"),
     "the last": (lambda f: part(f, 4).unlink(), "part-000003.h5: ends at 7 frames"),
-    "all": (lambda f: [path.unlink() for path in all_of(f)], "are nowhere"),
+    "all": (lambda f: [path.unlink() for path in all_of(f)], "nothing is there of"),
 }
 
 

@@ -284,9 +284,12 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UsageError, match="file: is there already and no folder"):
         run(tmp_path / "file")
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(UsageError, match="link: is there already and no folder"):
+        run(tmp_path / "link")
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "checkpoints").write_text("in the way")
-    with pytest.raises(DataError, match="checkpoints"):
+    with pytest.raises(DataError, match="checkpoints: creating the folder failed: .*; what stands there is in the way"):
         run(tmp_path / "a")
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["checkpoints"]
 

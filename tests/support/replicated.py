@@ -132,7 +132,7 @@ def main(argv, engine=ReplicatedEngine):
     import os
 
     from hpcchain.cli.main import main as command
-    from hpcchain.parallel.launcher import launched
+    from hpcchain.parallel.comm import launched
 
     Path(f"rank-{launched()[1]}.pid").write_text(str(os.getpid()))
     sys.modules[SEAM] = stand_in(engine)

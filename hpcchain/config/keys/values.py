@@ -82,6 +82,11 @@ MOST_SHOWN = 60
 """Letters of a value in a message."""
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words, as "1 frame" and "2 frames"."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def shown(value: object) -> str:
     """Return a value as a short text for a message, as TOML has it."""
     if isinstance(value, bool):

@@ -25,10 +25,14 @@ FAILURES = (OSError, RuntimeError, LookupError, ValueError, TypeError, Arithmeti
 """What the operating system, h5py and numpy raise over a bad file or disk."""
 
 KEPT = "of a run what was complete is kept, and `hpcchain resume` goes on from its last checkpoint, if there is one"
-FULL = {
+IN_THE_WAY = "what stands there is in the way: move it, or name another place"
+CURES = {
     errno.ENOSPC: f"make space there: {KEPT}",
     errno.EDQUOT: f"make space in your quota: {KEPT}",
     errno.EFBIG: f"files may be no larger there (ulimit -f, or the file system): {KEPT}",
+    errno.EEXIST: IN_THE_WAY,
+    errno.ENOTDIR: IN_THE_WAY,
+    errno.EISDIR: IN_THE_WAY,
 }
 """The system's errors of which users can get rid, and how."""
 
@@ -93,7 +97,7 @@ def plain(reason: BaseException, path: Path | str | None = None) -> str:
         code = errno.ENOSPC if _is_full(Path(path).parent) else None
     text = os.strerror(code) if code is not None else text if len(text) < 300 else text[:300] + " ..."
     code = getattr(reason, "errno", None) if code is None else code
-    return f"{text}; {FULL[code]}" if code in FULL else text
+    return f"{text}; {CURES[code]}" if code in CURES else text
 
 
 def _is_full(folder: Path) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from hpcchain.config.keys.values import counted
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.layout import COUNTED, whole
 from hpcchain.io.hdf5 import atomic, files, seal
@@ -106,8 +107,8 @@ class Output:
         for kind, head in self.files.items():
             needed = 0 if base is None else base[FILES[kind]]
             if needed and head is None:
-                rows = f"the first {needed} {FILES[kind]}, before {heads[0].path.name if heads else 'the next part'},"
-                raise DataError(f"{self.folder}: parts are missing, or {kind}.h5: {rows} are nowhere")
+                rows = f"{counted(needed, FILES[kind][:-1])} before {heads[0].path.name if heads else 'the next part'}"
+                raise DataError(f"{self.folder}: parts are missing, or {kind}.h5: nothing is there of {rows}")
             if head is not None and (needed or base is None):
                 joined[kind] = sound(head).until(link, needed) if needed else sound(head)
         return RunOutput(self.folder, joined, heads)
@@ -161,7 +162,7 @@ def recoverable_counts(output: Output, counters: Mapping[str, object]) -> dict[s
 
 
 def _counts(counters: Mapping[str, int]) -> str:
-    return ", ".join(f"{counters[name]} {name}" for name in COUNTED)
+    return ", ".join(counted(counters[name], name[:-1]) for name in COUNTED)
 
 
 def sound(head: DataError | Head) -> Head:
@@ -230,12 +231,12 @@ class Inventory:
             )
 
     def _begin(self, counters: Mapping[str, object]) -> None:
-        counted = [path for number, path in list_parts(self._folder / PARTS) if number < whole(counters, "part")]
+        before = [path for number, path in list_parts(self._folder / PARTS) if number < whole(counters, "part")]
         needed = counts_in(counters)
-        if counted:  # which has been found whole
-            with files.reading(counted[0], "part", checked=False) as file:
-                needed = head_in(file, counted[0]).start
-        for path in [*counted, *(self._folder / f"{kind}.h5" for kind, rows in FILES.items() if needed[rows])]:
+        if before:  # which has been found whole
+            with files.reading(before[0], "part", checked=False) as file:
+                needed = head_in(file, before[0]).start
+        for path in [*before, *(self._folder / f"{kind}.h5" for kind, rows in FILES.items() if needed[rows])]:
             self._note(path)
 
     def _note(self, path: Path) -> None:

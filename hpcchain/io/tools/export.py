@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.config.keys.values import counted
 from hpcchain.errors import DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint
 from hpcchain.io.hdf5 import atomic, files
@@ -108,7 +109,8 @@ def shown(frames: Frames, look: Look) -> Frame:
     """Return the frame that is asked for; raises UsageError where there is none."""
     if not -len(frames) <= look.frame < len(frames):
         raise UsageError(
-            f"--frame {look.frame}: there are {len(frames)} frames, 0 to {len(frames) - 1}; -1 is the last"
+            f"--frame {look.frame}: the file has {counted(len(frames), 'frame')}, 0 to {len(frames) - 1}; "
+            "-1 is the last"
         )
     return frames[look.frame]
 

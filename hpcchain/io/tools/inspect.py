@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hpcchain.config.keys.values import counted
 from hpcchain.config.packing import bead_volume
 from hpcchain.io.checkpoint.checkpoint import read_outline
 from hpcchain.io.checkpoint.store import newest_valid
@@ -77,7 +78,9 @@ def _run(folder: Path) -> dict[str, object]:
         return facts | {"state": "it has written no output yet", "checkpoint": str(newest or "none")}
     output = run_output(folder)
     parts = len(output.parts)
-    facts["state"] = f"{parts} parts not yet joined: it goes on, or was killed" if parts else "its output is joined"
+    facts["state"] = (
+        f"{counted(parts, 'part')} not yet joined: it goes on, or was killed" if parts else "its output is joined"
+    )
     if output.has("trajectory"):
         with open_frames(output) as frames:
             facts |= {"frames": f"{len(frames)}, {_span(frames.time)}"} | _beads(frames.fixed)
@@ -160,7 +163,7 @@ def _trajectory(path: Path | str) -> dict[str, object]:
     if found.moment_of_inertia is not None and found.angular_velocity is None:
         facts["spins"] = f"angular velocities{' and orientations' * found.turns} of each frame"
     elif found.moment_of_inertia is not None:
-        facts["directors"] = f"orientation and spin of {int((found.moment_of_inertia > 0.0).sum())} beads"
+        facts["directors"] = f"orientation and spin of {counted(int((found.moment_of_inertia > 0.0).sum()), 'bead')}"
     return facts
 
 
@@ -172,7 +175,7 @@ def _observables(path: Path | str) -> dict[str, object]:
 def _reports(series: Mapping[str, Series]) -> dict[str, object]:
     """Return how many reports of each observable there are, and from when to when."""
     return {
-        name: f"{len(value)} reports{f' of {list(value.shape[1:])}' * (value.ndim > 1)}, {_span(time)}"
+        name: f"{counted(len(value), 'report')}{f' of {list(value.shape[1:])}' * (value.ndim > 1)}, {_span(time)}"
         for name, (_, time, value) in series.items()
     }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from hpcchain.config.keys.values import counted
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.checkpoint import read_outline, read_progress
+from hpcchain.io.checkpoint.layout import COUNTED
 from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.output.lineage import CHECKPOINTS, GROWTH, PARTS, FileHead
 from hpcchain.io.output.recoverable_output import output_in, recoverable_counts, sound
@@ -63,10 +65,10 @@ def _forgotten(path: Path, newest: Path | None, output: Output) -> list[str]:
     counters = {} if newest is None else read_progress(newest).counters
     if newest is None or recoverable_counts(output, counters)["reports"] == counters.get("reports", 0):
         return []
+    frames, events, reports = (counted(cast("int", counters[name]), name[:-1]) for name in COUNTED)
     return [
-        f"{path}: nothing is there of the {counters['frames']} frames, {counters['reports']} reports and "
-        f"{counters['events']} events that {newest.name} counts, neither parts nor output files; they would be "
-        "missing from the output"
+        f"{path}: nothing is there of the {frames}, {reports} and {events} that {newest.name} counts, neither parts "
+        "nor output files; they would be missing from the output"
     ]
 
 
@@ -82,5 +84,5 @@ def _damaged(checkpoints: list[Path]) -> list[str]:
 
 
 def _line(name: str, head: FileHead | PartHead) -> str:
-    rows = f"{head.rows} rows" if isinstance(head, FileHead) else f"{head.count('frames')} frames"
+    rows = counted(head.rows, "row") if isinstance(head, FileHead) else counted(head.count("frames"), "frame")
     return f"{name}: whole, {rows}"

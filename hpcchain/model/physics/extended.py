@@ -37,8 +37,8 @@ SLOTS, WARM = 12, 4
 
 
 def has(name: str) -> Callable[[Physics], bool]:
-    """Return a test whether `Physics.extended` has something of this name."""
-    return lambda physics: getattr(physics.extended, name) not in (None, False, ())
+    """Return a test whether `Physics.extended` has something of this name; a seed of 0 is one."""
+    return lambda physics: getattr(physics.extended, name) != getattr(ExtendedPhysics, name)
 
 
 class Bounds(NamedTuple):

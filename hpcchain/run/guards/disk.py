@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpcchain.config.demands.cautions import frame_bytes, times
+from hpcchain.config.keys.values import counted
 from hpcchain.errors import ConfigError
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.machine import size
@@ -58,9 +59,9 @@ def require_disk_for(config: Config, beads: int, folder: Path, mpi: Communicator
     agree(
         mpi,
         ConfigError(
-            f"{config.source}: output.frame_every: {count} frames of {beads} beads, twice while they are joined, and "
-            f"checkpoints take {size(need)}, and the disk of {folder} has {size(there)} left. Write frames less often, "
-            "end the run earlier (run.end_time), or choose an --output on a larger disk"
+            f"{config.source}: output.frame_every: {counted(count, 'frame')} of {counted(beads, 'bead')}, twice while "
+            f"they are joined, and checkpoints take {size(need)}, and the disk of {folder} has {size(there)} left. "
+            "Write frames less often, end the run earlier (run.end_time), or choose an --output on a larger disk"
         ),
     )
 

@@ -60,7 +60,7 @@ class FolderLock:
                     self.folder.rmdir()  # succeeds only when nothing has been written
 
     def _take(self) -> None:
-        self._made = not self.folder.exists()
+        self._made = not os.path.lexists(self.folder)  # a link that leads nowhere is there
         if not (self._made or self.folder.is_dir()):
             raise UsageError(f"{self.folder}: is there already and no folder; choose another --output")
         self.folder.mkdir(parents=True, exist_ok=True)

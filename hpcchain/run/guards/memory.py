@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain import machine
+from hpcchain.config.keys.values import counted
 from hpcchain.config.packing import bead_volume
 from hpcchain.errors import ConfigError, HpcchainError
 from hpcchain.io.checkpoint.checkpoint import read_config, read_extent
@@ -270,7 +271,7 @@ def require_memory(
     if lack is not None:
         wanted, there = lack
         text = (
-            f"{name}: {extent.beads} beads on {ranks} {'rank' if ranks == 1 else 'ranks'} need about "
+            f"{name}: {counted(extent.beads, 'bead')} on {counted(ranks, 'rank')} need about "
             f"{machine.size(need)} of memory per rank: on node {os.uname().nodename} {wanted}, where "
             f"{machine.size(there.bytes)} are {there.reason}; {way}"
         )

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hpcchain.config.keys.schema import SECTIONS, keys_of
 from hpcchain.config.keys.sections import OF_BEADS, BoxSection, Config
-from hpcchain.config.keys.values import wrong_as
+from hpcchain.config.keys.values import counted, wrong_as
 from hpcchain.config.load import config_from_table, named, read_named
 from hpcchain.errors import ConfigError
 from hpcchain.io.tools.configurations import digits_of
@@ -122,8 +122,8 @@ class System:
     def __repr__(self) -> str:
         box, kinds = self.config.box, self.config.molecules
         size = " x ".join(f"{edge:.6g}" for edge in box.size)
-        molecules = sum(kind.count for kind in kinds)
-        return f"<System: {self.config.beads} beads in {molecules} molecules, box {size} ({', '.join(box.boundary)})>"
+        what = f"{counted(self.config.beads, 'bead')} in {counted(sum(kind.count for kind in kinds), 'molecule')}"
+        return f"<System: {what}, box {size} ({', '.join(box.boundary)})>"
 
     @property
     def position(self) -> NDArray[np.float64]:

@@ -242,5 +242,5 @@ def test_many_runs_in_python(many, tmp_path):
     with pytest.raises(UsageError, match="--over initial.sead"):
         runs.over("initial.sead")
     write_runs(tmp_path, [Row("later", {"initial.seed": "4"})])
-    with pytest.raises(DataError, match="none of its 1 runs has written anything yet"):
+    with pytest.raises(DataError, match="none of its 1 run has written anything yet"):
         hpcchain.read_many(tmp_path)

@@ -163,7 +163,7 @@ def test_steps_have_their_own_engine(monkeypatch):
     ("sectors", "size", "at_work", "said"),
     [
         ("auto", 1, 1, None),
-        ("auto", 4, 1, (logging.INFO, "1 of 4 ranks have the 25 beads, the others sleep; 1 rank would be as fast")),
+        ("auto", 4, 1, (logging.INFO, "1 of 4 ranks has the 25 beads, the others sleep; 1 rank would be as fast")),
         ([1, 1, 3], 4, 3, (logging.INFO, "3 of 4 ranks have the 25 beads, the others sleep; 3 ranks would be as fast")),
         ("all", 4, 4, (logging.WARNING, "4 ranks outnumber the work: 25 beads are 6 for each")),
         ([2, 2, 1], 4, 4, (logging.WARNING, "4 ranks outnumber the work: 25 beads are 6 for each")),

@@ -61,9 +61,9 @@ def test_each_run_has_its_log_and_the_console_a_line_for_each(place, capsys):
     write(place / "log.toml", end=0.25)
     assert main(["run", str(place / "log.toml"), "--vary", "initial.seed=1:2", "--output", str(place / "log")]) == 0
     said = capsys.readouterr().err
-    assert said.count(": done, ") == 2 and "2 of 2 runs are done" in said and "contacts/s" not in said
+    assert said.count(": done, ") == 2 and "2 of 2 runs done" in said and "contacts/s" not in said
     assert "done at t 0.25" in (place / "log" / "seed-1" / "run.log").read_text()
-    assert "2 runs are left" not in (place / "log" / "seed-1" / "run.log").read_text()
+    assert "left to do" not in (place / "log" / "seed-1" / "run.log").read_text()
 
 
 def test_info_says_how_far_all_are(place, capsys):
@@ -99,7 +99,7 @@ def test_one_run_fails_and_the_others_go_on(tmp_path, capsys):
     for _ in range(2):
         assert main(words) == 78
         said = capsys.readouterr().err
-        assert "diameter-2.5: failed (exit code 78): " in said and "2 of 3 runs are done, 1 failed" in said
+        assert "diameter-2.5: failed (exit code 78): " in said and "2 of 3 runs done, 1 failed" in said
         assert "Traceback" not in said
         found = {row.run: row for row in read_runs(tmp_path / "many")}
         assert [row.state for row in found.values()] == [FAILED, DONE, DONE]

@@ -13,7 +13,7 @@ import pytest
 
 from hpcchain.config import load_config
 from hpcchain.config.keys.schema import KEYS
-from hpcchain.config.keys.values import Wrong
+from hpcchain.config.keys.values import Wrong, counted
 from hpcchain.config.load import config_from_table, read_table
 from hpcchain.errors import ConfigError, DataError
 
@@ -549,3 +549,7 @@ def test_masses_may_differ_as_far_as_has_been_tried(write):
         load_config(write(kinds.format("chain", 1.0, "chain", 1.1e12)))
     with pytest.raises(ConfigError, match=r"molecule\[1\].mass: the greatest is 1e\+11 times the least; .* closed"):
         load_config(write(kinds.format("chain", 1.0, "ring", "[1.0, 1.0, 1e11]")))
+
+
+def test_one_thing_has_no_plural():
+    assert [counted(number, "frame") for number in (0, 1, 2)] == ["0 frames", "1 frame", "2 frames"]

@@ -168,7 +168,7 @@ def test_an_earlier_file_that_is_too_short_is_refused(tmp_path, system):
 
 def test_without_an_earlier_file_that_has_rows_nothing_is_joined(tmp_path, system):
     counters = write_parts(tmp_path, system, 2, 3, {"frames": 4, "events": 30, "reports": 4})
-    with pytest.raises(DataError, match="trajectory.h5: the first 4 frames, before part-000002.h5, are nowhere"):
+    with pytest.raises(DataError, match="trajectory.h5: nothing is there of 4 frames before part-000002.h5"):
         finish(tmp_path, system, counters[-1])
     assert [path.name for path in tmp_path.iterdir()] == ["parts"]
 

@@ -47,7 +47,7 @@ def test_files_and_parts_stand_for_what_they_are(tmp_path):
 def test_what_is_missing_or_damaged_is_named(tmp_path):
     folder = run_folder(tmp_path / "a", 1)
     (folder / "trajectory.h5").unlink()
-    with pytest.raises(DataError, match="trajectory.h5: the first 3 frames, before part-000001.h5, are nowhere"):
+    with pytest.raises(DataError, match="trajectory.h5: nothing is there of 3 frames before part-000001.h5"):
         run_output(folder)
     folder = run_folder(tmp_path / "b", 0)
     middle = folder / "parts" / "part-000001.h5"

@@ -115,7 +115,7 @@ def test_a_checkpoint_is_drawn_and_only_a_picture_is_drawn_over(tmp_path):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--to", "png", "--frame", "1"], "there are 1 frames"),
+        (["--to", "png", "--frame", "1"], "the file has 1 frame"),
         (["--to", "png", "--width", "9"], "between 16 and 8000"),
         (["--to", "gsd", "--frame", "0"], "gsd has all: it goes with --to lammps, pdb or png"),
         (["--to", "pdb", "--width", "90"], "goes with --to png"),

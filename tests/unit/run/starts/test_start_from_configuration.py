@@ -542,7 +542,7 @@ def test_what_is_exported_is_one_frame_of_a_sort_that_may_be_replaced(place, tmp
         before = out.read_bytes()
         export(place / "start.h5", fmt, out, Look(frame=-1))
         assert out.read_bytes() == before
-        with pytest.raises(UsageError, match="--frame 1: there are 1 frames"):
+        with pytest.raises(UsageError, match="--frame 1: the file has 1 frame"):
             export(place / "start.h5", fmt, out, Look(frame=1))
         with pytest.raises(UsageError, match="is there already, and not as"):
             export(place / "start.h5", "gsd", out)
