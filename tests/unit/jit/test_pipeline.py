@@ -74,7 +74,8 @@ def test_inlined_functions_are_right_wherever_they_are_put():
 
 @pytest.mark.skipif(config.DISABLE_JIT, reason="plain Python compiles nothing")
 def test_an_inlined_function_is_compiled_once_whatever_numbers_its_callers_have():
-    name_when_compiled_anew()
+    for caller in (summed, twice):  # of which another process may have compiled each
+        compiled_anew(caller)
     kinds = {str(one) for one in clipped.inner.overloads}
     assert {"(float64, float64, float64)", "(int64, int64, int64)"} <= kinds
     assert not any("Literal" in one for one in kinds)
@@ -82,16 +83,17 @@ def test_an_inlined_function_is_compiled_once_whatever_numbers_its_callers_have(
 
 def test_an_outlined_kernel_has_one_name_whatever_was_compiled_before():
     """Callers that another process has compiled find it by that name."""
-    assert name_when_compiled_anew() == name_when_compiled_anew()
+    first, second = (compiled_anew(twice).fndesc.mangled_name for _ in range(2))
+    assert first == second
 
 
-def name_when_compiled_anew():
-    """Return the name that others call the outlined `twice` by."""
-    fresh = Kernel(twice.py_func, {"nopython": True, **OPTIONS}, True).inner
+def compiled_anew(one):
+    """Return what compiling a kernel of an array and a number gives, without what is stored of it."""
+    fresh = Kernel(one.py_func, {"nopython": True, **OPTIONS}, True).inner
     fresh._cache = NullCache()
     fresh.compile("(float64[::1], float64)")
     (result,) = fresh.overloads.values()
-    return result.fndesc.mangled_name
+    return result
 
 
 def test_equal_flags_are_one_object_and_others_are_not():
