@@ -208,7 +208,8 @@ class Sums:
         """
         with np.errstate(all="ignore"):
             value = np.atleast_1d(np.asarray(figure(self.mean()), dtype=np.float64))
-            over_time = over_blocks(self.by_time, self.time_weight, figure)
+            used = self.time_weight > 0.0
+            over_time = by_blocking(self.by_time[used], self.time_weight[used], lambda s, w: left_out(s, w, figure))
             over_groups = left_out(self.by_group, self.group_weight, figure)
         return value, np.fmax(over_time, over_groups)
 
@@ -238,18 +239,6 @@ def left_out(sums: np.ndarray, weight: np.ndarray, figure: Callable) -> np.ndarr
     total, whole = sums.sum(axis=0), weight.sum()
     found = np.array([np.atleast_1d(figure((total - s) / (whole - w))) for s, w in zip(sums, weight, strict=True)])
     return np.sqrt((n - 1) / n * np.sum((found - found.mean(axis=0)) ** 2, axis=0))
-
-
-def over_blocks(sums: np.ndarray, weight: np.ndarray, figure: Callable) -> np.ndarray:
-    """Return the standard error of a function of a mean over correlated blocks of time (`by_blocking`).
-
-    Parameters
-    ----------
-    sums, weight, figure :
-        As of `left_out`, in order of time.
-    """
-    used = weight > 0.0
-    return by_blocking(sums[used], weight[used], lambda sums, weight: left_out(sums, weight, figure))
 
 
 def by_blocking(sums: np.ndarray, weight: np.ndarray, naive: Callable) -> np.ndarray:

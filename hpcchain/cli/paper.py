@@ -29,7 +29,7 @@ def add_parser(sub: argparse._SubParsersAction) -> None:
 
 def execute(args: argparse.Namespace) -> Any:
     """Run the experiments asked for, or list them; return the exit code."""
-    from hpcchain.papers.registry import chosen, found
+    from hpcchain.papers.experiments import chosen, found
 
     known = found()
     names = chosen(args.names, known)

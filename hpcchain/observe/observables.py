@@ -24,7 +24,7 @@ from hpcchain.model.system import WALL
 
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
-    from hpcchain.model.system import Physics, System
+    from hpcchain.model.system import System
 
 COLUMNS = 18
 """Numbers of a block: xx, yy, zz, xy, xz, yz and x, y, z of its whole molecules; momentum and energy of the beads of a
@@ -81,7 +81,8 @@ class Observables:
         self._spinning = int(np.sum(copies[spinning(examples)]))
         self._no_pressure = examples.fixed.any() or not_one_volume(system.physics)
         self.stepped = bool(system.physics.steps)
-        self._carries_energy = not (self.stepped or self._no_pressure) and only_smooth(system.physics)
+        smooth = replace(system.physics.extended, exclude=False, pairs=()) == ExtendedPhysics()  # all act along normals
+        self._carries_energy = smooth and not (self.stepped or self._no_pressure)
         self.freedom = freedom
 
     def sums(
@@ -206,11 +207,6 @@ class Observables:
             area = self.box.volume / self.box.size
             found[known] = np.array(done.wall_impulse)[known] / (2.0 * area[known] * interval)
         return found
-
-
-def only_smooth(physics: Physics) -> bool:
-    """Return whether all impulses of a run are those of smooth contacts, along their normals."""
-    return replace(physics.extended, exclude=False, pairs=()) == ExtendedPhysics()
 
 
 def total_energy(row: Any) -> Any:

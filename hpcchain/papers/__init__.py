@@ -1,4 +1,4 @@
 """The papers' experiments: each returns a table's or figure's data, theirs next to ours.
 
-`registry` finds them, `pages` prints them; what several share stands here, next to `experiments`.
+`experiments` finds them, `pages` prints them; what several share stands here.
 """

@@ -13,7 +13,7 @@ import pytest
 
 from hpcchain.cli.main import main
 from hpcchain.errors import ConfigError, UsageError
-from hpcchain.papers import experiments, registry
+from hpcchain.papers import experiments
 from hpcchain.papers.experiments import work_precision
 from hpcchain.papers.result import ExperimentError, Result, Table, check, number, within
 
@@ -42,11 +42,11 @@ EXAMPLES = {
 @pytest.fixture
 def examples(monkeypatch):
     """Stand-ins for the experiments."""
-    monkeypatch.setattr(registry, "found", lambda: EXAMPLES)
+    monkeypatch.setattr(experiments, "found", lambda: EXAMPLES)
 
 
 def test_every_module_is_an_experiment_with_its_papers_number():
-    known = registry.found()
+    known = experiments.found()
     assert len(known) == len(list(pkgutil.iter_modules(experiments.__path__)))
     for name, module in known.items():
         assert re.fullmatch(r"\d{3}-[a-z0-9-]+|work-precision", name), name
@@ -59,15 +59,15 @@ def test_two_experiments_of_one_name_are_refused(monkeypatch):
     monkeypatch.setattr(pkgutil, "iter_modules", lambda path: entries)
     monkeypatch.setattr(importlib, "import_module", lambda name: SimpleNamespace(NAME="000-x", __name__=name))
     with pytest.raises(ValueError, match="both called 000-x"):
-        registry.found()
+        experiments.found()
 
 
 def test_a_number_stands_for_its_paper_and_nothing_for_all():
-    assert registry.chosen([], EXAMPLES) == list(EXAMPLES)
-    assert registry.chosen(["001"], EXAMPLES) == ["001-second", "001-third"]
-    assert registry.chosen(["001-third", "000-first", "001-third"], EXAMPLES) == ["000-first", "001-third"]
+    assert experiments.chosen([], EXAMPLES) == list(EXAMPLES)
+    assert experiments.chosen(["001"], EXAMPLES) == ["001-second", "001-third"]
+    assert experiments.chosen(["001-third", "000-first", "001-third"], EXAMPLES) == ["000-first", "001-third"]
     with pytest.raises(UsageError, match="no experiment is called '001-secnd'; did you mean \"001-second\""):
-        registry.chosen(["001-secnd"], EXAMPLES)
+        experiments.chosen(["001-secnd"], EXAMPLES)
 
 
 def test_list_and_unknown_names(capsys, examples, tmp_path):

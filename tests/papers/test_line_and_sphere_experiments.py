@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpcchain.papers import registry
+from hpcchain.papers import experiments
 from hpcchain.papers.result import check
 
 
@@ -18,7 +18,7 @@ def results():
         "000-spheres-oblique",
         "000-spheres-grazing",
     ]
-    known = registry.found()
+    known = experiments.found()
     made = {name: known[name].run(True) for name in names}
     for name, result in made.items():
         check(name, result)

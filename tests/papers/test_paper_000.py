@@ -8,7 +8,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from hpcchain.papers import registry
+from hpcchain.papers import experiments
 from hpcchain.papers.collisions import Integrator
 from hpcchain.papers.engine import thermal_chain
 from hpcchain.papers.experiments import p000_trimer_condition as trimer_condition
@@ -124,7 +124,7 @@ def test_condition_numbers():
 
 
 def test_experiments_are_there():
-    known = registry.found()
+    known = experiments.found()
     assert set(EXPERIMENTS) <= set(known)
     result = trimer_energy.run(True)
     check(trimer_energy.NAME, result)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from hpcchain.papers import registry
+from hpcchain.papers import experiments
 from hpcchain.papers.engine import followed
 from hpcchain.papers.trimers import at_nodes, colliding, collocation, contact_times, crossing, lengths, two, verlet
 
-PAPER = registry.found()
+PAPER = experiments.found()
 
 
 def distance(track):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from hpcchain.papers import experiments, inclusion_runs, inclusions
 from hpcchain.papers import inclusion_baselines as baselines
-from hpcchain.papers import inclusion_runs, inclusions, registry
 from hpcchain.papers import inclusion_systems as systems
 from hpcchain.papers.inclusions import Method
 from hpcchain.papers.result import check
@@ -16,7 +16,7 @@ DEAR = ("003-fig11", "003-figs4-7")
 @pytest.fixture(scope="module")
 def results(request):
     """Quick results by name, of the dear ones with --long."""
-    known = registry.found()
+    known = experiments.found()
     names = [name for name in known if name.startswith("003-") and (name not in DEAR or request.config.option.long)]
     made = {name: known[name].run(True) for name in names}
     for name, result in made.items():
@@ -26,7 +26,7 @@ def results(request):
 
 def test_all_figures_are_there_and_agree(results):
     names = ["003-fig10", "003-fig11", "003-fig3", "003-fig8", "003-figs4-7", "003-figs6-9"]
-    assert [name for name in registry.found() if name.startswith("003-")] == names
+    assert [name for name in experiments.found() if name.startswith("003-")] == names
     rows = [row for result in results.values() for table in result.tables for row in table.rows]
     assert len(rows) > (30 if len(results) == len(names) else 20)
     assert [row.quantity for row in rows if "NOT AGREE" in row.why] == []

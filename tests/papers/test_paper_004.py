@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpcchain.papers import granular, registry
+from hpcchain.papers import experiments, granular
 from hpcchain.papers.experiments import p004_zeno
 from hpcchain.papers.result import check
 
@@ -12,7 +12,7 @@ QUICK = ("004-contact", "004-cooling", "004-rough", "004-zeno")
 
 @pytest.mark.parametrize("name", QUICK)
 def test_theirs_and_ours_agree_where_that_is_said(name):
-    result = registry.found()[name].run(True)
+    result = experiments.found()[name].run(True)
     check(name, result)
     rows = [row for table in result.tables for row in table.rows]
     assert len(rows) >= 4
@@ -20,7 +20,7 @@ def test_theirs_and_ours_agree_where_that_is_said(name):
 
 
 def test_cost_of_an_event_has_its_columns():
-    result = registry.found()["004-lubachevsky"].run(True)
+    result = experiments.found()["004-lubachevsky"].run(True)
     check("004-lubachevsky", result)
     assert {len(column) for column in result.data[""].values()} == {3}
 

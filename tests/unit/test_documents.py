@@ -10,7 +10,7 @@ from hpcchain import __version__
 from hpcchain.cli.main import COMMANDS
 from hpcchain.config import load_config
 from hpcchain.model.system import BEAD_STATE
-from hpcchain.papers import registry
+from hpcchain.papers import experiments
 from hpcchain.propagators.catalogue import PROPAGATORS
 from tests.support.manual_tables import capabilities_markdown, keys_markdown
 from tests.unit.test_imports import FLOORS
@@ -91,7 +91,7 @@ def test_what_is_new_fits_a_screen_or_two():
 def test_papers_page_lists_every_experiment():
     rows = [line for line in text("docs/papers.md").splitlines() if line.startswith("| `")]
     listed = {name for line in rows for name in line.split("`")}
-    assert [name for name in registry.found() if name not in listed] == []
+    assert [name for name in experiments.found() if name not in listed] == []
 
 
 def test_validation_names_tests():

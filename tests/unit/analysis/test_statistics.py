@@ -7,12 +7,12 @@ import pytest
 
 from hpcchain.analysis.statistics import (
     Sums,
+    by_blocking,
     equilibration,
     inefficiency,
     left_out,
     mean_and_error,
     most_effective,
-    over_blocks,
     split,
 )
 
@@ -152,7 +152,8 @@ def test_errors_over_blocks_are_the_scatter_over_seeds(time):
     for seed in range(40):
         series = autoregressive(64 * 8, time, seed)
         means.append(series.mean())
-        errors.append(over_blocks(series.reshape(64, 8).sum(axis=1)[:, None], np.full(64, 8.0), lambda x: x)[0])
+        sums = series.reshape(64, 8).sum(axis=1)[:, None]
+        errors.append(by_blocking(sums, np.full(64, 8.0), lambda s, weight: left_out(s, weight, lambda x: x))[0])
     assert np.mean(errors) == pytest.approx(np.std(means, ddof=1), rel=0.3)
 
 
