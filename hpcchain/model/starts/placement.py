@@ -172,10 +172,10 @@ def place(
         When a molecule finds no room; a NoArrangement where its bonds cannot be satisfied at all.
     """
     grid, known = make_grid(box, topology, scale), {} if known is None else known
-    constants = (
+    constants = kernel.Constants(
         topology.first_bead[topology.molecule_of_bead],
         scale * topology.diameter,
-        0.5 * topology.diameter[:, None] * (box.boundary == WALL),  # how far centres stay from the sides
+        0.5 * topology.diameter[:, None] * (box.boundary == WALL),
         0.5 * topology.diameter,
         enclosures(walls_of(config)),
     )
@@ -198,7 +198,7 @@ def place(
             failed = kernel.place_trees(grid, constants, firsts, ids, tree, through, seed, stream, budget)
         if failed >= 0:
             raise ConfigError(kind.no_room(failed, scale))
-    return project_positions(topology, grid[6])
+    return project_positions(topology, grid.position)
 
 
 def to_place(config: Config, topology: Topology, group: Group) -> ToPlace:
@@ -214,15 +214,15 @@ def difficulty(group: Group) -> tuple[bool, int, int]:
     return (not (group.has_cycles or group.is_stiff), -len(group.mass), int(group.molecules[0]))
 
 
-def make_grid(box: Box, topology: Topology, scale: float) -> tuple[np.ndarray, ...]:
-    """Return the kernel's empty grid, with cells at least one shrunk contact distance wide."""
+def make_grid(box: Box, topology: Topology, scale: float) -> kernel.Grid:
+    """Return an empty grid, with cells at least one shrunk contact distance wide."""
     width = max(scale * float(topology.diameter.max()), (box.volume / max(topology.beads, 1)) ** (1.0 / 3.0))
     shape = np.clip(np.floor(box.size / (width * (1.0 + 1e-9))), 1.0, 2.0**20).astype(np.int64)
     while np.prod(shape.astype(np.float64)) > MOST_CELLS:
         shape = np.maximum(shape // 2, 1)
     head = np.full(int(np.prod(shape)), -1, dtype=np.int64)
     after = np.full(topology.beads, -1, dtype=np.int64)
-    return box.origin, box.size, box.periodic, shape, head, after, np.zeros((topology.beads, 3))
+    return kernel.Grid(box.origin, box.size, box.periodic, shape, head, after, np.zeros((topology.beads, 3)))
 
 
 def spanning_tree(group: Group) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

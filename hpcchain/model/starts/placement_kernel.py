@@ -1,17 +1,41 @@
-"""Random placement of molecules, bead by bead or as rigid bodies, with a grid of cells.
-
-The grid is a tuple (origin, size, periodic, shape, head, after, position): `head[cell]` is the last bead put into a
-cell, `after[bead]` the one before it, -1 none; positions are unwrapped. `constants` are arrays over all beads:
-the first bead of the bead's molecule, its shrunk diameter, the distance that it keeps from the sides of the box and its
-full radius; and of the shapes that enclose all beads.
-"""
+"""Random placement of molecules, bead by bead or as rigid bodies, with a grid of cells."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from hpcchain.jit.decorators import allocating
 from hpcchain.model.random_kernel import fraction, philox
+
+
+class Grid(NamedTuple):
+    """Beads that are placed, by cells of the box.
+
+    `head[cell]` is the last bead put into a cell, `after[bead]` the one before it, -1 none. Positions are unwrapped.
+    """
+
+    origin: np.ndarray
+    size: np.ndarray
+    periodic: np.ndarray
+    shape: np.ndarray
+    head: np.ndarray
+    after: np.ndarray
+    position: np.ndarray
+
+
+class Constants(NamedTuple):
+    """Of all beads: the first bead of their molecule, shrunk diameter, distance kept from sides, full radius.
+
+    `shapes` are those that enclose all beads: rows of `model.physics.walls.enclosures`.
+    """
+
+    owner: np.ndarray
+    diameter: np.ndarray
+    margin: np.ndarray
+    radius: np.ndarray
+    shapes: np.ndarray
+
 
 PLACED, FULL = 0, 1
 DIRECTIONS = 40
@@ -20,42 +44,40 @@ DIRECTIONS = 40
 @allocating
 def axis_cell(grid, axis, x):
     """Return the cell index of a coordinate along one axis; beyond a side that is not periodic, the outermost."""
-    origin, size, periodic, shape = grid[0], grid[1], grid[2], grid[3]
-    scaled = (x - origin[axis]) / size[axis]
-    if periodic[axis]:
+    scaled = (x - grid.origin[axis]) / grid.size[axis]
+    if grid.periodic[axis]:
         scaled -= math.floor(scaled)
-    return max(0, min(int(scaled * shape[axis]), shape[axis] - 1))
+    return max(0, min(int(scaled * grid.shape[axis]), grid.shape[axis] - 1))
 
 
 @allocating
 def cell_of(grid, x, y, z):
     """Return the number of the cell that holds a point."""
-    shape = grid[3]
+    shape = grid.shape
     return (axis_cell(grid, 0, x) * shape[1] + axis_cell(grid, 1, y)) * shape[2] + axis_cell(grid, 2, z)
 
 
 @allocating
 def insert(grid, bead):
     """Put a bead into the cell of its position."""
-    head, after, position = grid[4], grid[5], grid[6]
-    cell = cell_of(grid, position[bead, 0], position[bead, 1], position[bead, 2])
-    after[bead] = head[cell]
-    head[cell] = bead
+    place = grid.position[bead]
+    cell = cell_of(grid, place[0], place[1], place[2])
+    grid.after[bead] = grid.head[cell]
+    grid.head[cell] = bead
 
 
 @allocating
 def remove(grid, bead):
     """Take out the bead that was put into its cell last."""
-    head, after, position = grid[4], grid[5], grid[6]
-    cell = cell_of(grid, position[bead, 0], position[bead, 1], position[bead, 2])
-    head[cell] = after[bead]
+    place = grid.position[bead]
+    cell = cell_of(grid, place[0], place[1], place[2])
+    grid.head[cell] = grid.after[bead]
 
 
 @allocating
 def meets(grid, constants, bead, other, direct):
     """Return whether two beads overlap in their nearest images; the unwrapped pair does not count when `direct`."""
-    size, periodic, position = grid[1], grid[2], grid[6]
-    diameter = constants[1]
+    size, periodic, position, diameter = grid.size, grid.periodic, grid.position, constants.diameter
     squared, wrapped = 0.0, False
     for k in range(3):
         d = position[bead, k] - position[other, k]
@@ -70,7 +92,7 @@ def meets(grid, constants, bead, other, direct):
 
 @allocating
 def enclosed(position, bead, radius, walls):
-    """Return whether a bead of its full radius is inside all shapes, rows of `model.physics.walls.enclosures`."""
+    """Return whether a bead of its full radius is inside all shapes (`Constants`)."""
     for wall in walls:
         squared = 0.0
         for k in range(3):
@@ -89,12 +111,12 @@ def free(grid, constants, bead, partners, through):
     image.
     """
     origin, size, periodic, shape, head, after, position = grid
-    owner, margin = constants[0], constants[2]
+    owner, margin = constants.owner, constants.margin
     for k in range(3):
         x = position[bead, k] - origin[k]
         if not periodic[k] and (x < margin[bead, k] or x > size[k] - margin[bead, k]):
             return False
-    if not enclosed(position, bead, constants[3], constants[4]):
+    if not enclosed(position, bead, constants.radius, constants.shapes):
         return False
     low, high = np.empty(3, np.int64), np.empty(3, np.int64)
     for k in range(3):
@@ -122,8 +144,7 @@ def free(grid, constants, bead, partners, through):
 @allocating
 def scatter(grid, constants, bead, words):
     """Put a bead at a random point of the box, as far from its sides as the bead's margin asks."""
-    origin, size, position = grid[0], grid[1], grid[6]
-    margin = constants[2]
+    origin, size, position, margin = grid.origin, grid.size, grid.position, constants.margin
     for k in range(3):
         extent = size[k] - 2.0 * margin[bead, k]
         position[bead, k] = origin[k] + margin[bead, k] + fraction(words[k]) * extent
@@ -132,7 +153,7 @@ def scatter(grid, constants, bead, words):
 @allocating
 def direct_from(grid, bead, parent, length, words):
     """Put a bead at a distance from its parent in a random direction; returns False when the words give none."""
-    position = grid[6]
+    position = grid.position
     x, y, z = 2.0 * fraction(words[0]) - 1.0, 2.0 * fraction(words[1]) - 1.0, 2.0 * fraction(words[2]) - 1.0
     squared = x * x + y * y + z * z
     if squared > 1.0 or squared < 1e-4:
@@ -151,7 +172,7 @@ def within_limits(grid, first, sequence, done, limits):
     A distance that is no multiple of whole boxes counts: molecules are placed unwrapped.
     """
     begin, others, squares = limits
-    position = grid[6]
+    position = grid.position
     bead = first + sequence[done]
     for e in range(begin[done], begin[done + 1]):
         squared = 0.0
@@ -168,8 +189,7 @@ def place_tree(grid, constants, first, tree, through, seed, stream, molecule, bu
 
     Parameters
     ----------
-    grid, constants : tuples
-        See the module.
+    grid, constants : Grid, Constants
     first : int
         The molecule's first bead.
     tree : tuple of arrays
@@ -226,7 +246,7 @@ def place_tree(grid, constants, first, tree, through, seed, stream, molecule, bu
 @allocating
 def turn(shape, grid, first, centre, words):
     """Put a rigid shape around a centre in a random orientation; returns False when the words give none."""
-    position = grid[6]
+    position = grid.position
     q0, q1 = 2.0 * fraction(words[0]) - 1.0, 2.0 * fraction(words[1]) - 1.0
     q2, q3 = 2.0 * fraction(words[2]) - 1.0, 2.0 * fraction(words[3]) - 1.0
     squared = q0 * q0 + q1 * q1 + q2 * q2 + q3 * q3
@@ -245,7 +265,7 @@ def turn(shape, grid, first, centre, words):
 @allocating
 def shift(shape, grid, first, centre):
     """Put a rigid shape around a centre as it lies."""
-    position = grid[6]
+    position = grid.position
     for i in range(len(shape)):
         for k in range(3):
             position[first + i, k] = centre[k] + shape[i, k]
@@ -269,7 +289,7 @@ def place_rigid(grid, constants, first, shape, turned, seed, stream, molecule, b
     int
         PLACED or FULL.
     """
-    origin, size = grid[0], grid[1]
+    origin, size = grid.origin, grid.size
     centre, none = np.empty(3), np.empty(0, np.int64)
     for draw in range(0, budget, 2):
         words = philox(molecule, np.uint64(draw), seed, stream)
