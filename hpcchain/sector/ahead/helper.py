@@ -101,7 +101,6 @@ class Helper:
         """Help the loop over a sector meanwhile, where that pays."""
         begin, processor, segments = perf_counter(), thread_time(), int(s.count[L.N_SEGMENTS])
         if (self.worth is None or self.worth.helps) and self._fits(s):
-            self.small.par[:] = s.par
             s.ahead[L.AHEAD_SECTOR] = self.small.address
             try:
                 with self.working(s, self.small):
@@ -138,6 +137,7 @@ class Helper:
             new = self._helped is None
             self._own = own_arrays(s) if new else self._own
             self.small, self._helped = s._replace(**self._own), s
+            self.small.par[:] = s.par  # not at each call: it has the time of the outcome that is being made
             self.small.ahead[L.AHEAD_TAGS :] = L.NO_TAG  # the series of the last outcomes may be in the former arrays
             if new:
                 self.small.ahead[L.AHEAD_STOP] = 1

@@ -107,6 +107,21 @@ def test_nothing_waits_for_a_second_thread_that_has_no_processor():
 
 
 @THREADS
+def test_a_call_of_the_loop_leaves_an_outcome_alone_that_is_still_being_made():
+    """The second thread may lose its processor in the midst of one, whose time is in the small sector."""
+    engine = Engine(crowd(), threads=2)
+    engine.advance(1.0)
+    helper = engine.core.helper
+    helper._thread.join()
+    helper._thread = SimpleNamespace(is_alive=lambda: True)
+    taken_over = "ahead", "mol_own"  # blocks of series are exchanged
+    own = [array for name, array in helper._own.items() if array is not None and name not in taken_over]
+    before = [array.tobytes() for array in own]
+    engine.advance(2.0)
+    assert [array.tobytes() for array in own] == before
+
+
+@THREADS
 def test_a_second_thread_that_does_not_help_rests():
     engine = Engine(crowd(), threads="auto")
     engine.core.helper.worth.helps = engine.core.helper.worth._best = False
