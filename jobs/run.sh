@@ -10,7 +10,7 @@
 ##SBATCH --partition=YOUR_PARTITION
 #SBATCH --nodes=1
 # 'hpcchain check INPUT.toml' says how many ranks to ask for: write the number here, or sbatch --ntasks=N jobs/run.sh ...
-# One rank may use two cores: sbatch --ntasks=1 --cpus-per-task=2 jobs/run.sh INPUT.toml OUTPUT
+# A rank may use two cores: sbatch --ntasks=1 --cpus-per-task=2 jobs/run.sh INPUT.toml OUTPUT
 #SBATCH --ntasks=32
 #SBATCH --time=04:00:00
 #SBATCH --signal=B:USR1@300

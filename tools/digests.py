@@ -98,7 +98,7 @@ class Case:
 def of_events(system, end):
     """Return the digests of three runs by the engine of events."""
     stages = [(0.4 * end, 0, {"threads": 2}), (end, 2, {})]
-    runs = serial(system, end), parallel(system, end, 3), in_stages(system, stages)
+    runs = serial(system, end), parallel(system, end, 3, threads=2), in_stages(system, stages)
     # the file knows no flow of energy
     sums = [run.sums[: 1 + L.FLOW] + run.sums[1 + L.TENSOR_COMPONENTS :] for run in runs]
     tables = zip(runs, sums, strict=True)

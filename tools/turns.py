@@ -14,8 +14,9 @@ medians, and the best of bead tau per CPU-second.
 Kernels of OLD are compiled when they are not in the cache (some minutes: `hpcchain warmup` in OLD does it beforehand).
 With --parts chains of 24 beads and more move in stretches here, and as wholes in OLD, which may be this tree. With
 --threads K this tree may have a second thread, on processor K (`run.threads = "auto"`). With --ranks N both trees have
-windows on N ranks, on as many processors from that of --cpu downwards. With either times are wall time. With
---folder starts are kept there, and found.
+windows on N ranks, on as many processors from that of --cpu downwards. With both all ranks share the one of --cpu, and
+the second threads of this tree's ranks share K. With either times are wall time. With --folder starts are kept there,
+and found.
 """
 
 import argparse
@@ -36,14 +37,20 @@ HERE = Path(__file__).resolve().parents[1]
 LEAST = 24  # beads of the shortest chain that can move in stretches
 WORKER = """
 import json, os, sys, time
-cpus = json.loads(sys.argv[2])
+cpus, thread = json.loads(sys.argv[2])
 ranks = int(sys.argv[4])
 if ranks > 1:
     from mpi4py import MPI
-    cpus = [cpus[0] - MPI.COMM_WORLD.rank]
+    cpus = [cpus[MPI.COMM_WORLD.rank % len(cpus)]]
 os.sched_setaffinity(0, cpus)
 clock = getattr(time, sys.argv[3])
-more = {"threads": "auto"} if len(cpus) > 1 else {}
+more = {} if thread is None else {"threads": "auto"}
+if thread is not None:
+    from threading import Thread
+    from hpcchain.sector.ahead import helper
+    def placed(target, **given):
+        return Thread(target=lambda *args: (os.sched_setaffinity(0, [thread]), target(*args)), **given)
+    helper.Thread = placed
 from hpcchain.config import load_config
 try:
     from hpcchain.run.starts.start_from_file import system_from_file
@@ -55,7 +62,7 @@ if ranks > 1:
     from hpcchain.parallel.comm import world
     from hpcchain.parallel.windows import WindowedEngine
     comm = world()
-    engine, first = WindowedEngine(system, comm.exchange), comm.rank == 0
+    engine, first = WindowedEngine(system, comm.exchange, **more), comm.rank == 0
 else:
     from hpcchain.sector.serial import Engine
     engine = Engine(system, **more)
@@ -95,15 +102,17 @@ class Tree:
     start : path
         Input file.
     cpus : list of int
-        Processors that it may run on; with two it may have a second thread.
+        Processors of its ranks.
     clock : str
         The function of `time` that measures a turn.
     ranks : int
+    thread : int, optional
+        Processor that second threads may run on.
     """
 
-    def __init__(self, root, start, cpus, clock, ranks):
+    def __init__(self, root, start, cpus, clock, ranks, thread=None):
         launcher = ["mpirun", "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
-        command = [*launcher, sys.executable, "-c", WORKER, str(start), json.dumps(cpus), clock, str(ranks)]
+        command = [*launcher, sys.executable, "-c", WORKER, str(start), json.dumps([cpus, thread]), clock, str(ranks)]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=root, env=environment_of(root))
 
@@ -168,9 +177,9 @@ def turns(trees, name, contacts, repeat):
 def both(old, inputs, args):
     """Start a case in both trees and return these."""
     clock = "process_time" if args.threads is None and args.ranks == 1 else "perf_counter"
-    more = [[args.cpu], [args.cpu] if args.threads is None else [args.cpu, args.threads]]
-    given = zip((old, HERE), inputs, more, strict=True)
-    return [Tree(root, start, cpus, clock, args.ranks) for root, start, cpus in given]
+    cpus = [args.cpu - k for k in range(args.ranks if args.threads is None else 1)]
+    given = zip((old, HERE), inputs, (None, args.threads), strict=True)
+    return [Tree(root, start, cpus, clock, args.ranks, thread) for root, start, thread in given]
 
 
 def quartiles_of(quotients):

@@ -111,10 +111,11 @@ limited           int64       beads whose distance from a bead has limits; `limi
                               two act on one another otherwise (0, 1)
 ahead             int64       of the loop, AHEAD_SECTOR: where the small sector is that has outcomes made ahead of time
                               (`ahead.look`), 0: nowhere; AHEAD_TAKEN, AHEAD_MISSED: events taken from there, and not
-                              found; AHEAD_LIKELY: slot whose event most likely comes next. Of the small sector,
-                              AHEAD_STOP: whether the second thread is to rest; AHEAD_MADE, AHEAD_TORN: outcomes made,
-                              and copies that the loop changed meanwhile; AHEAD_NEXT: slot to be used next; from
-                              AHEAD_TAGS on, what each slot's event is found by
+                              found; AHEAD_LIKELY: slot whose event most likely comes next; AHEAD_SERIES: where
+                              slots' blocks of `series` begin. Of the small sector, AHEAD_STOP: whether the second
+                              thread is to rest; AHEAD_MADE, AHEAD_TORN: outcomes made, and copies that the loop
+                              changed meanwhile; AHEAD_NEXT: slot to be used next; from AHEAD_TAGS on, what each
+                              slot's event is found by
 slots             48 float64  of the small sector, per slot: columns SLOT_… below: the event, the serial numbers of the
                               segments that it is of, the event's key in the queue, and what it counts
 stepper                       None, or True where molecules are rigid bodies, or moved by a method that solves for
@@ -380,7 +381,7 @@ ENTRY_ORDER, ENTRY_OF_CHAIN_PART = CHANGE_COLUMNS, CHANGE_COLUMNS + 1
 
 # Of `ahead` and `slots`. What the loop writes, and what the second thread does, are on lines of the cache of their own.
 SLOTS, NO_TAG = 32, -1
-AHEAD_SECTOR, AHEAD_TAKEN, AHEAD_MISSED, AHEAD_LIKELY, AHEAD_STOP = range(5)
+AHEAD_SECTOR, AHEAD_TAKEN, AHEAD_MISSED, AHEAD_LIKELY, AHEAD_SERIES, AHEAD_STOP = range(6)
 AHEAD_MADE, AHEAD_TORN, AHEAD_NEXT, AHEAD_TAGS = 16, 17, 18, 32
 AHEAD_WORDS = AHEAD_TAGS + SLOTS
 (

@@ -47,7 +47,7 @@ class Single:
     started : int
         How many ranks there are: more than `size` where others sleep while this one works (`tuning.standby`).
     sharing : int
-        How many ranks compute at the same time on the processors that this one may run on, where it is alone.
+        How many groups' ranks compute at the same time on the processors that this one may run on (`groups`).
     """
 
     rank = 0
@@ -111,11 +111,12 @@ class World(Single):
     mpi : mpi4py.MPI.Comm
         Used for everything but `agree`, which has a copy of its own: the last word of a failing rank cannot be
         taken for part of an unfinished exchange.
+    sharing : int
     """
 
-    def __init__(self, mpi: Communicator) -> None:
+    def __init__(self, mpi: Communicator, sharing: int = 1) -> None:
         super().__init__()
-        self.mpi = mpi
+        self.mpi, self.sharing = mpi, sharing
         self.rank = mpi.Get_rank()
         self.size = self.started = mpi.Get_size()
         self._last_words = mpi.Dup()

@@ -74,7 +74,7 @@ class Groups:
 
             self._exchange = Exchange(world.mpi, world.activity)
             part = world.mpi.Split(self.count if self.number is None else self.number, world.rank)
-            self.comm = World(part) if self.number is not None and size > 1 else self.comm
+            self.comm = World(part, self.comm.sharing) if self.number is not None and size > 1 else self.comm
 
     @property
     def leads(self) -> bool:
@@ -84,7 +84,7 @@ class Groups:
     def renew(self) -> None:
         """Take new communicators after a failure, so that no message that was on its way is taken for another."""
         if isinstance(self.comm, World):
-            old, self.comm = self.comm, World(self.comm.mpi.Dup())
+            old, self.comm = self.comm, World(self.comm.mpi.Dup(), self.comm.sharing)
             old.free()
 
     def give_up(self) -> bool:

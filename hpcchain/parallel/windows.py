@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter, thread_time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from hpcchain.parallel.ghosts.manager import GhostManager
 from hpcchain.parallel.ghosts.migration import in_parts
 from hpcchain.parallel.tuning.balance import Balance, imbalance
 from hpcchain.parallel.tuning.window_length import GROW, WindowLength, first_window
+from hpcchain.sector.ahead.helper import worth_of
 from hpcchain.sector.core import Recorded, energies_of, failure_of
 from hpcchain.sector.events import loop
 from hpcchain.sector.setup.chain_parts import chain_parts_of
@@ -31,6 +32,7 @@ from hpcchain.sector.window import WindowBroken
 if TYPE_CHECKING:
     from hpcchain.model.system import State, System
     from hpcchain.parallel.exchange import Exchange
+    from hpcchain.sector.core import Core
     from hpcchain.sector.ghosted import GhostedSector
 
 
@@ -57,6 +59,8 @@ class WindowedEngine(Recorded):
         Time between agreements of the ranks, else it follows the contacts; no effect on results [time].
     sectors : sequence of 3 int, optional
         Ranks along each axis; no effect on results.
+    threads : int or "auto"
+        As `sector.serial.Engine` takes it; each rank may have its own.
     cost : callable, optional
         Takes the engine and returns what this rank's work has cost so far, in any unit; default: seconds of its
         processor. Sectors follow it; no effect on results.
@@ -81,6 +85,7 @@ class WindowedEngine(Recorded):
         growth: tuple = (1.0, 0.0),
         window: Any = None,
         sectors: tuple | list | None = None,
+        threads: int | Literal["auto"] = 1,
         cost: Callable[..., float] | None = None,
     ) -> None:
         super().__init__(system)
@@ -99,7 +104,8 @@ class WindowedEngine(Recorded):
         classes = MoleculeClasses(system) if chain_parts is None else chain_parts.classes()
         system = system if chain_parts is None else in_parts(system, chain_parts, comm)
         first, cell = first_window(window, self.tick), 0.0 if cell is None else cell
-        self.ghosts = GhostManager(system, comm, classes, shell, cell, growth, sectors, self.now, first)
+        worth = worth_of(threads)
+        self.ghosts = GhostManager(system, comm, classes, shell, cell, growth, worth, sectors, self.now, first)
         beads = comm.maximum(np.array([float(len(self.ghosted.owned_beads))]))[0]
         self.length = WindowLength(beads, first, self.tick, window is not None)
         self.statistics = WindowStatistics()
@@ -111,6 +117,11 @@ class WindowedEngine(Recorded):
     def ghosted(self) -> GhostedSector:
         """Molecules and ghosts of this rank."""
         return self.ghosts.ghosted
+
+    @property
+    def core(self) -> Core:
+        """The arrays of this rank, and the loop over them."""
+        return self.ghosted.core
 
     @property
     def window(self) -> float:

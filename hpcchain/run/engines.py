@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hpcchain.config.keys.values import counted
 from hpcchain.layout import arrays as L
-from hpcchain.machine import cores_allowed
+from hpcchain.machine import cores_allowed, processors_allowed
 from hpcchain.model.molecules.long_chains import asks_for_stretches, divided_classes, whole_chains
 from hpcchain.model.physics.extended import widened
 from hpcchain.model.physics.external import draws_momenta
@@ -24,6 +24,7 @@ from hpcchain.parallel import slabs
 from hpcchain.parallel.overlap import dealt_by_place, overlap_on_ranks
 from hpcchain.parallel.tuning.ranks_at_work import LEAST_BEADS, Work
 from hpcchain.sector import interface
+from hpcchain.sector.ahead.helper import can_help
 from hpcchain.sector.serial import Engine
 
 if TYPE_CHECKING:
@@ -58,13 +59,14 @@ def engine_for(
     """
 
     def make(given: System, exchange: Exchange | None) -> interface.Engine:
-        return engine_on(given, config, exchange, growth, cores_allowed() // comm.sharing)
+        return engine_on(given, config, exchange, growth, cores)
 
     if growth is not None and asks_for_stretches(system.physics):  # a start is grown of chains that move as wholes
         system = replace(system, physics=whole_chains(system.physics))
+    ranks = ranks_for(work_of(system), config.run.sectors, comm.size, bool(system.physics.steps))
+    cores = cores_allowed() // max(comm.sharing, sharing_at_work(comm, ranks))
     if comm.size == 1:
         return make(system, None)
-    ranks = ranks_for(work_of(system), config.run.sectors, comm.size, bool(system.physics.steps))
     if ranks == comm.size:
         return make(system, comm.exchange)
     from hpcchain.parallel.tuning.active_ranks import ActiveRanksEngine  # one rank need not load it
@@ -89,8 +91,8 @@ def engine_on(
 
         return SteppedEngine(system, exchange, chosen(run.list_shell), sectors, log_events)
     shell, cell, growing = chosen(run.list_shell), chosen(run.cell_size), growth or (1.0, 0.0)
+    threads = run.threads if cores > 1 else 1
     if exchange is None:
-        threads = run.threads if cores > 1 else 1
         return Engine(system, log_events=log_events, shell=shell, cell=cell, growth=growing, threads=threads)
     from hpcchain.parallel.windows import WindowedEngine  # the same
 
@@ -104,7 +106,14 @@ def engine_on(
         growth=growing,
         window=window,
         sectors=sectors,
+        threads=threads,
     )
+
+
+def sharing_at_work(comm: Single | World, ranks: int) -> int:
+    """Return how many of the first `ranks` ranks compute on the processors that this one may run on; collective."""
+    here = processors_allowed()
+    return sum(works and not here.isdisjoint(theirs) for works, theirs in comm.on_node((comm.rank < ranks, here)))
 
 
 def ranks_for(work: Work, sectors: Sectors, ranks: int, stepped: bool) -> int:
@@ -172,18 +181,18 @@ def report_ranks(system: System, config: Config, comm: Single | World, engine: i
 
 
 def report_threads(config: Config, comm: Single | World, engine: interface.Engine) -> None:
-    """Say once in the log why a run that a second thread may help has none."""
-    asked = config.run.threads
-    if comm.rank > 0 or asked == 1 or getattr(engine, "threads", 1) > 1:
+    """Say once in the log why a run that a second thread may help has none, if it is asked for, or on one rank."""
+    asked, core = config.run.threads, getattr(engine, "core", None)  # engines of steps have none
+    if comm.rank > 0 or asked == 1 or (core is not None and core.helper is not None):
         return
-    if getattr(engine, "can_have_help", False):
+    if core is not None and can_help(core.sector) and (asked == 2 or ranks_at_work(engine, comm) == 1):
         LOG.log(
             logging.WARNING if asked == 2 else logging.INFO,
             "this rank has one core for itself, so it has no second thread (run.threads); start it with two (mpirun "
             "--map-by slot:PE=2, srun --cpus-per-task=2)",
         )
     elif asked == 2:
-        LOG.info("run.threads = 2 helps one rank with smooth hard beads in whole molecules: there is no second thread")
+        LOG.info("run.threads = 2 helps with smooth hard beads in whole molecules: there is no second thread")
 
 
 def freedom_of(system: System, comm: Single | World) -> int:

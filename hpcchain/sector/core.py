@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -101,9 +101,9 @@ class Options:
         Entries at least of each bead's table of beads inside a step of a potential (`model.physics.extended`).
     drift : (3,) float64 array or tuple
         How many periods a tick the lists' frame moves along each axis (`setup.drift`); no effect on results.
-    threads : int or "auto"
-        2: a second thread makes outcomes ahead of time (`ahead`), where it can; "auto": while that is faster; no effect
-        on results.
+    worth : Worth, optional
+        When a second thread makes outcomes ahead of time (`ahead`), where it can; without it never. No effect on
+        results.
     """
 
     shell: float
@@ -114,7 +114,7 @@ class Options:
     space: float = 1.0
     inside: int = 0
     drift: Any = (0.0, 0.0, 0.0)
-    threads: int | Literal["auto"] = 1
+    worth: Worth | None = None
 
 
 class Core:
@@ -169,10 +169,10 @@ class Core:
         if self.sector.stretched is not None:
             sampling.put_chain_part_state(self.sector, np.arange(len(self.ids)), system.state.parts[self.state_row])
         self.helper: Helper | None = None
-        if options.threads != 1 and can_help(self.sector):
-            series = extended(self.sector.series, series_capacity(self.sector))
-            self.helper = Helper(Worth() if options.threads == "auto" else None)
-            self.sector = self.sector._replace(series=series)
+        if options.worth is not None and can_help(self.sector):
+            self.helper, series = Helper(options.worth), self.sector.series
+            self.sector.ahead[L.AHEAD_SERIES] = len(series)
+            self.sector = self.sector._replace(series=extended(series, series_capacity(self.sector)))
 
     def start(self) -> None:
         """Make the first segments, lists and searches."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
-from hpcchain.sector.ahead.helper import can_help
+from hpcchain.sector.ahead.helper import worth_of
 from hpcchain.sector.collapse import Standstill, stuck
 from hpcchain.sector.core import Core, Options, Recorded, energies_of, failure_of, require_finite
 from hpcchain.sector.events import loop
@@ -72,7 +72,7 @@ class Engine(Recorded):
             float(system.state.ticks.max(initial=0.0)),
             LOG_ROWS if log_events else 0,
             drift=drift_of(system, [motion_of(composition, np.arange(composition.beads), system.state.velocity)]),
-            threads=threads,
+            worth=worth_of(threads),
         )
         sequence = space_sequence(system, molecules, first)
         chain_parts = chain_parts_of(system)
@@ -88,16 +88,6 @@ class Engine(Recorded):
     def sector(self) -> Any:
         """The arrays (`layout.arrays`)."""
         return self.core.sector
-
-    @property
-    def threads(self) -> int:
-        """How many threads carry out events."""
-        return 1 if self.core.helper is None else 2
-
-    @property
-    def can_have_help(self) -> bool:
-        """Whether a second thread can make outcomes ahead of time."""
-        return can_help(self.sector)
 
     @property
     def ids(self) -> np.ndarray:

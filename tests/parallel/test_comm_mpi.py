@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 
+from hpcchain.machine import processors_allowed
 from hpcchain.parallel.comm import World, world
 from hpcchain.parallel.exchange import Exchange
 from hpcchain.parallel.groups import Groups
@@ -33,9 +34,10 @@ def test_ranks_on_a_node_are_those_that_share_its_memory():
 
 def test_a_group_that_renews_its_communicators_gives_back_the_old_ones():
     comm = world()
-    groups = Groups(comm, comm.size, 1)
+    groups, here = Groups(comm, comm.size, 1), processors_allowed()
     for _ in range(3):
         old = groups.comm
+        assert old.sharing == sum(not here.isdisjoint(theirs) for theirs in comm.on_node(here))
         assert old.exchange.subset(1) is None or old.rank == 0
         groups.renew()
         assert not old.mpi and not old.exchange._mpi and groups.comm.allgather(comm.rank) == list(range(comm.size))

@@ -68,7 +68,7 @@ def test_ranks_and_restarts_leave_no_trace(way, tmp_path):
     assert len(one.events) > 60
     require_same(one, parallel(system, END, 2, times=np.arange(0.3, END, 0.4)), f"{way} on 2 ranks")
     require_same(one, parallel(system, END, 3, shell=0.3), f"{way} on 3 ranks")
-    parts = in_stages(system, [(0.6123, 2, {}), (1.1, 0, {"threads": 2}), (END, 3, {})])
+    parts = in_stages(system, [(0.6123, 2, {}), (1.1, 0, {"threads": 2}), (END, 3, {"threads": 2})])
     require_same(one, parts, f"{way}, stopped twice, with two threads in between")
 
 
@@ -120,5 +120,5 @@ def test_rods_of_50_beads_mix_with_chains(way, tmp_path):
     require_same(one, parallel(system, 3.0, 2, shell=0.3), "rods on 2 ranks")
     require_same(one, parallel(system, 3.0, 3, times=[0.7]), "rods on 3 ranks")
     if way in RODS_STOPPED:
-        stopped = in_stages(system, [(1.234, 2, {}), (2.05, 0, {"threads": 2}), (3.0, 3, {})])
+        stopped = in_stages(system, [(1.234, 2, {}), (2.05, 0, {"threads": 2}), (3.0, 3, {"threads": 2})])
         require_same(one, stopped, "rods, stopped twice")

@@ -16,6 +16,7 @@ from hpcchain.run.starts.growth import grown_system
 from hpcchain.sector import window as window_module
 from hpcchain.sector.ghosted import GhostedSector
 from hpcchain.sector.window import Window
+from tests.support.ahead import in_turn_on_ranks
 from tests.support.identity import DRAWS, in_stages, parallel, require_same, serial
 from tests.support.mixtures import random_input
 from tests.support.run_folders import write_input
@@ -45,6 +46,7 @@ def options(rng, ranks, system, contact_time):
         "shell": None if rng.random() < 0.5 else rng.uniform(0.05, 0.6) * largest,
         "cell": None if rng.random() < 0.5 else rng.uniform(0.0, 3.0) * largest,
         "cost": None if rng.random() < 0.5 else erratic,
+        "threads": 1 if rng.random() < 0.5 else 2,
     }
 
 
@@ -82,6 +84,8 @@ def test_ranks_leave_no_trace(tmp_path, seed):
     require_same(one, parallel(system, end, ranks, **chosen), f"seed {seed} on {ranks} ranks with {chosen}")
     stages = stages_of(rng, system, end, len(one.events))
     require_same(one, in_stages(system, stages), f"seed {seed} in stages {stages}")
+    two, _ = in_turn_on_ranks(system, end, ranks, **chosen | {"threads": 2})
+    require_same(one, two, f"seed {seed} on {ranks} ranks with {chosen}, outcomes ahead of each event")
 
 
 @pytest.mark.parametrize("seed", range(3))

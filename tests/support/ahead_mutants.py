@@ -17,40 +17,55 @@ from hpcchain.errors import HpcchainError
 from hpcchain.layout import arrays as L
 from hpcchain.sector.ahead import look, taking
 from hpcchain.sector.segments import new_segment
+from hpcchain.sector.speculation import rollback
 from tests.support import ahead
-from tests.support.ahead import InTurn, in_turn, taken
+from tests.support.ahead import InTurn, in_turn, in_turn_on_ranks, taken_by
 from tests.support.gases import gas
 from tests.support.identity import first_difference, serial
 
-NAMES, END = ["chain3", "dimer", "chain3", "dimer", "dimer", "chain3", "chain3", "dimer"], 2.0
+NAMES, END = ["chain3", "dimer", "chain3", "dimer", "dimer", "chain3", "chain3", "dimer"], 3.0
+HELPERS = []
+"""Those of the sectors built so far."""
 
 
 class Interleaved(InTurn):
-    """Looks ahead in the midst of events, too."""
+    """Looks ahead in the midst of events alone."""
 
-    def working(self, s, small):
-        """Look once, and note what is to be looked at."""
-        return super().working(s, small)
-
-    def glance(self, s):
-        """Look while an event is carried out in sector s, but not in that of an outcome."""
-        if s is self._helped:
-            ahead.look(s, self.small, 1)
+    def __init__(self):
+        super().__init__(most=0)
+        HELPERS.append(self)
 
 
-def watch(helper, old):
-    """Have a helper look before serial numbers are written, and between the two molecules of a slot that is taken."""
+def glance(s):
+    """Look while an event is carried out in sector s, but not in that of an outcome."""
+    for helper in HELPERS:
+        if s is helper._helped:
+            ahead.look(s, helper.small, 1)
+
+
+def watch(old):
+    """Have helpers look while segments are half written, and between the two molecules of a slot that is taken."""
 
     def write_serial(s, m, number):
-        helper.glance(s)
+        glance(s)
         old["write_serial"](s, m, number)
+
+    def write_start(s, i, p):
+        glance(s)
+        old["_write_start"](s, i, p)
+
+    def copy_extra(s, i, j, n):
+        glance(s)
+        old["_copy_extra"](s, i, j, n)
 
     def take_molecule(s, w, r, m, number):
         old["_take_molecule"](s, w, r, m, number)
         if r % 2 == 0:
-            helper.glance(s)
+            glance(s)
 
     new_segment.write_serial = write_serial
+    new_segment._write_start = write_start
+    rollback._copy_extra = copy_extra
     taking._take_molecule = take_molecule
 
 
@@ -69,41 +84,56 @@ def any_event_of_the_pair(old):
     taking._is_of = lambda w, k, i, partner, *key: (w.slots[k, L.SLOT_BEAD], w.slots[k, L.SLOT_PARTNER]) == (i, partner)
 
 
+def nothing_kept(old):
+    """Take outcomes in windows without keeping the segments that they end."""
+    taking.save_segment = lambda s, m: None
+
+
 FAULTS = {
     "none": lambda old: None,
     "a slot used too early": slot_at_hand_is_free,
     "a slot out of date": any_event_of_the_pair,
 }
+FAULTS_IN_WINDOWS = {
+    "none in windows": lambda old: None,
+    "segments not kept": nothing_kept,
+}
 PLACES = {
     "write_serial": (new_segment,),
+    "_write_start": (new_segment,),
+    "_copy_extra": (rollback,),
     "_take_molecule": (taking,),
+    "save_segment": (taking,),
     "_free_slot": (look,),
     "_is_of": (taking,),
 }
 
 
-def found(system, expected, fault):
-    """Return what differs with a fault, or None; and how many events were taken from slots."""
+def found(run, expected, fault):
+    """Return what differs with a fault, or None; and how many events were taken from slots by a run of Interleaved."""
     old = {name: getattr(places[0], name) for name, places in PLACES.items()}
+    HELPERS.clear()
     try:
-        helper = Interleaved(most=0)  # all outcomes are made in the midst of events
-        watch(helper, old)
-        FAULTS[fault](old)
-        outcome, engine = in_turn(system, END, helper)
-    except HpcchainError as error:
-        return str(error), 0
+        watch(old)
+        fault(old)
+        outcome = run()
+    except (HpcchainError, AssertionError) as error:
+        return str(error) or repr(error), 0
     finally:
         for name, places in PLACES.items():
             for place in places:
                 setattr(place, name, old[name])
-    return first_difference(expected, outcome), taken(engine)[0]
+    return first_difference(expected, outcome), taken_by(HELPERS)[0]
 
 
 def main():
     """Print what is found of each fault."""
-    system = gas(NAMES, 1, 2.6)
-    expected = serial(system, END)
-    print(json.dumps({fault: found(system, expected, fault) for fault in FAULTS}))
+    alone, together = gas(NAMES, 1, 2.6), gas(["chain3", "dimer", "dimer"] * 4, 5, 2.5)
+    one, other = serial(alone, END), serial(together, END)
+    result = {name: found(lambda: in_turn(alone, END, Interleaved())[0], one, FAULTS[name]) for name in FAULTS}
+    for name, fault in FAULTS_IN_WINDOWS.items():
+        result[name] = found(lambda: in_turn_on_ranks(together, END, 2, Interleaved, window=1.0)[0], other, fault)
+    print(json.dumps(result))
     return 0
 
 

@@ -574,7 +574,7 @@ class RunSection(Section):
     threads: int | Literal["auto"] = key(
         "auto",
         OrWord(Integer(1, 2), AUTO),
-        "2: a second thread of one rank makes outcomes ahead of time; auto: while that is faster; no effect on results",
+        "2: a second thread per rank makes outcomes ahead of time; auto: while that is faster; no effect on results",
     )
 
 

@@ -33,6 +33,7 @@ from hpcchain.sector.setup.shell import default_shell, is_dilute
 if TYPE_CHECKING:
     from hpcchain.model.system import System
     from hpcchain.parallel.exchange import Exchange
+    from hpcchain.sector.ahead.helper import Worth
     from hpcchain.sector.setup.molecule_classes import MoleculeClasses
 
 
@@ -109,7 +110,7 @@ class GhostManager:
         The same on every rank, or this rank's part of it; only what is here is kept of its state.
     comm : Exchange
     classes : MoleculeClasses
-    shell, cell, growth :
+    shell, cell, growth, worth :
         See `Options`; shell None: what suits the system.
     sectors : sequence of 3 int or None
         Ranks along each axis; None: they follow the molecules, and what they cost.
@@ -137,6 +138,7 @@ class GhostManager:
         shell: float | None,
         cell: float,
         growth: tuple,
+        worth: Worth | None,
         sectors: tuple | list | None,
         now: tuple,
         window: float,
@@ -151,7 +153,7 @@ class GhostManager:
         drift = drift_of(system, comm.allgather(motion_of(self.composition, beads, own.state.velocity)))
         shell = default_shell(system, np.zeros((0, 3))) if shell is None else shell
         beyond, inside = beyond_contact(self.composition.prototypes, system.physics), inside_columns(system.physics)
-        options = Options(shell, cell, growth, float(now[0]), inside=inside, drift=drift)
+        options = Options(shell, cell, growth, float(now[0]), inside=inside, drift=drift, worth=worth)
         self.builder = SectorBuilder(system, classes, options)
         self.needs = GhostNeeds(system.box, comm, classes, beyond, window)
         own = self.builder.complete(own)

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from statistics import median
 from threading import Thread
 from time import perf_counter, thread_time
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,14 +37,19 @@ class Worth:
     of wall time and of the loop's processor time. Other programs make the first uncertain; the second does not see how
     long a thread is kept waiting.
 
+    Parameters
+    ----------
+    always : bool
+        Help is worth it without trials.
+
     Attributes
     ----------
     helps : bool
         Whether the loop is to have help now.
     """
 
-    def __init__(self) -> None:
-        self.helps = self._best = False
+    def __init__(self, always: bool = False) -> None:
+        self.always = self.helps = self._best = always
         self._gains: deque[float] = deque(maxlen=TRIALS)
         self._spent, self._segments, self._stretches = np.zeros(2), 0, -BEFORE_TRIALS
         self._before = np.zeros(2)
@@ -52,7 +57,7 @@ class Worth:
     def note(self, wall: float, processor: float, segments: int) -> None:
         """Note what a call of the loop took, in wall and in processor time [s], and how many segments it has begun."""
         self._spent, self._segments = self._spent + (wall, processor), self._segments + segments
-        if self._spent[0] < STRETCH or self._segments == 0:
+        if self.always or self._spent[0] < STRETCH or self._segments == 0:
             return
         cost = self._spent / self._segments
         self._spent, self._segments = np.zeros(2), 0
@@ -80,8 +85,8 @@ class Helper:
 
     Parameters
     ----------
-    worth : Worth, optional
-        Says when it is to help; without it it always does.
+    worth : Worth
+        Says when it is to help.
 
     Attributes
     ----------
@@ -89,7 +94,7 @@ class Helper:
         The small sector, of two molecules for each slot.
     """
 
-    def __init__(self, worth: Worth | None = None) -> None:
+    def __init__(self, worth: Worth) -> None:
         self.worth = worth
         self.small: Any = None
         self._own: dict = {}
@@ -100,8 +105,7 @@ class Helper:
     def helping(self, s: Any) -> Iterator[None]:
         """Help the loop over a sector meanwhile, where that pays."""
         begin, processor, segments = perf_counter(), thread_time(), int(s.count[L.N_SEGMENTS])
-        if (self.worth is None or self.worth.helps) and self._fits(s):
-            self.small.par[:] = s.par
+        if self.worth.helps and self._fits(s):
             s.ahead[L.AHEAD_SECTOR] = self.small.address
             try:
                 with self.working(s, self.small):
@@ -110,9 +114,8 @@ class Helper:
                 s.ahead[L.AHEAD_SECTOR] = 0
         else:
             yield
-        if self.worth is not None:
-            spent = perf_counter() - begin, thread_time() - processor
-            self.worth.note(*spent, int(s.count[L.N_SEGMENTS]) - segments)
+        spent = perf_counter() - begin, thread_time() - processor
+        self.worth.note(*spent, int(s.count[L.N_SEGMENTS]) - segments)
 
     @contextmanager
     def working(self, s: Any, small: Any) -> Iterator[None]:
@@ -138,6 +141,7 @@ class Helper:
             new = self._helped is None
             self._own = own_arrays(s) if new else self._own
             self.small, self._helped = s._replace(**self._own), s
+            self.small.par[:] = s.par  # not at each call: it has the time of the outcome that is being made
             self.small.ahead[L.AHEAD_TAGS :] = L.NO_TAG  # the series of the last outcomes may be in the former arrays
             if new:
                 self.small.ahead[L.AHEAD_STOP] = 1
@@ -165,8 +169,7 @@ def own_arrays(s: Any) -> dict:
     arrays["segment"][:, L.MOLECULE] = np.repeat(np.arange(MOLECULES), beads)
     mol_own, ahead, scalars = arrays["mol_own"], arrays["ahead"], s.scalars.copy()
     mol_own[:, L.MOL_FIRST] = beads * np.arange(MOLECULES)
-    first = len(s.series) - series_capacity(s)
-    mol_own[:, L.MOL_SERIES] = (first + W.series_floats(beads) * np.arange(MOLECULES)) // W.UNIT
+    mol_own[:, L.MOL_SERIES] = (s.ahead[L.AHEAD_SERIES] + W.series_floats(beads) * np.arange(MOLECULES)) // W.UNIT
     ahead[L.AHEAD_TAGS :] = L.NO_TAG
     scalars[L.SCALAR_WINDOWED], scalars[L.SCALAR_BEADS], scalars[L.SCALAR_MOLECULES] = 0, rows, MOLECULES
     return {
@@ -186,8 +189,13 @@ def most_beads(s: Any) -> int:
 
 
 def series_capacity(s: Any) -> int:
-    """Return how many floats of `series` are for slots, behind those of a sector's molecules."""
+    """Return how many floats of `series` are for slots."""
     return MOLECULES * int(W.series_floats(most_beads(s)))
+
+
+def worth_of(threads: int | Literal["auto"]) -> Worth | None:
+    """Return when a second thread is to help by `run.threads`, None where there is one thread."""
+    return None if threads == 1 else Worth(always=threads != "auto")
 
 
 def can_help(s: Any) -> bool:

@@ -14,6 +14,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import begin_writing, copy_segment, write_serial
 from hpcchain.sector.search.list_place import note_top_speed
+from hpcchain.sector.speculation.rollback import save_segment
 
 
 @inlined
@@ -93,6 +94,7 @@ def take(s, i, partner):
 @kernel
 def _take_molecule(s, w, r, m, serial):
     """Give molecule m the segment that is in row r of the slots."""
+    save_segment(s, m)
     begin_writing(s, m)
     copy_segment(w, r, s, m)
     n, first, at = s.mol[m, L.MOL_BEADS], s.mol[m, L.MOL_FIRST], w.mol[r, L.MOL_FIRST]
@@ -113,14 +115,14 @@ def _take_molecule(s, w, r, m, serial):
 
 @kernel
 def _take_counts(s, w, slot, m):
-    """Count and log what an event does, as its slot has it."""
+    """Count and log what an event does, as its slot has it; in a window sums are those of its log in the end."""
     for k in range(L.COUNTS):
         counted = np.int64(w.slots[slot, L.SLOT_COUNTS + k])
         if k == L.N_MOST_ITERATIONS or k == L.N_MOST_NODE_ITERATIONS:
             s.count[k] = max(s.count[k], counted)
         else:
             s.count[k] += counted
-    for k in range(L.SUMS):
+    for k in range(L.SUMS if s.scalars[L.SCALAR_WINDOWED] == 0 else 0):
         s.scalars[L.SCALAR_SUMS + k] += np.int64(w.slots[slot, L.SLOT_SUMS + k])
     if len(s.log) > 0 and w.slots[slot, L.SLOT_LOGGED] != 0.0:
         row = s.count[L.N_LOGGED]

@@ -169,7 +169,9 @@ def make_series(s, h):
     offset = np.int64(len(s.work) // (L.MOST_MEMBERS + 1) * L.MOST_MEMBERS)
     load_start(s, offset, h)
     refresh(s, offset, h)
-    new_segment(s, offset, h, serial_of(s, s.mol[h, L.MOL_FIRST]))
+    serial = serial_of(s, s.mol[h, L.MOL_FIRST])
+    begin_writing(s, h)
+    new_segment(s, offset, h, serial)
 
 
 @inlined
@@ -187,7 +189,7 @@ def resume(s, m):
         fastest = max(fastest, s.bounds[i, L.SPEED])
     note_top_speed(s, m, fastest)
     s.scalars[L.SCALAR_SERIAL] += 1
-    s.timing[m, L.SERIAL] = s.scalars[L.SCALAR_SERIAL]
+    write_serial(s, m, s.scalars[L.SCALAR_SERIAL])
     sweep(s, m)
 
 

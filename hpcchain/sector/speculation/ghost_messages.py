@@ -34,6 +34,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.id_table import lookup
 from hpcchain.layout.segment_bits import (
+    begin_writing,
     in_contact,
     is_chain_part,
     row_before,
@@ -370,6 +371,7 @@ def replay(s, m):
     """Write the next segment of ghost m's owner, as yet without a series, over its present one, which is kept."""
     begin = s.owner_history_at[m, s.window_molecule[m, L.WINDOW_NUMBER] + 1]
     save_segment(s, m)
+    begin_writing(s, m)
     s.window_molecule[m, L.WINDOW_EVENT] = FROM_OWNER
     for entry in range(L.ENTRY_MEMBERS):
         _of_molecule(s, m, entry, True, s.owner_history[begin + entry])

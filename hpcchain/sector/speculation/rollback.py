@@ -18,12 +18,14 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import (
+    begin_writing,
     copy_segment,
     is_chain_part,
     last_row,
     row_before,
     series_order,
     set_order,
+    write_serial,
 )
 from hpcchain.sector.prefetch import prefetch_row
 from hpcchain.sector.queue.event_order import Key, key_at_hand, key_of
@@ -102,7 +104,6 @@ def _copy_segment(s, a, b):
     copy_segment(s, a, s, b)
     for c in range(L.WINDOW_NUMBER, L.WINDOW_OF_SEGMENT):  # not its link in the chain
         s.window_molecule[b, c] = s.window_molecule[a, c]
-    s.timing[b, L.SERIAL] = s.timing[a, L.SERIAL]
     s.top_speed[b] = s.top_speed[a]
     i, j = s.mol[a, L.MOL_FIRST], s.mol[b, L.MOL_FIRST]
     if s.stretched is not None:
@@ -115,6 +116,7 @@ def _copy_segment(s, a, b):
     for k in range(s.mol[a, L.MOL_BEADS]):
         set_order(s.segment, j + k, order)
     _copy_extra(s, i, j, s.mol[a, L.MOL_BEADS])
+    write_serial(s, b, s.timing[a, L.SERIAL])
 
 
 @inlined
@@ -141,6 +143,7 @@ def restore_segment(s, m):
     h = row_before(s, m)
     s.rolled_back_to[m, L.OPENED_TICKS] = s.starts[s.mol[m, L.MOL_FIRST], L.START_TICKS]
     s.rolled_back_to[m, L.OPENED_REM] = s.starts[s.mol[m, L.MOL_FIRST], L.START_REM]
+    begin_writing(s, m)
     _copy_segment(s, h, m)
     sweep(s, m)
     s.window_molecule[m, L.WINDOW_PREVIOUS] = row_before(s, h)

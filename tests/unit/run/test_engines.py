@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from hpcchain.machine import processors_allowed
 from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics, StepPotential
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.tuning.active_ranks import NoMolecules
 from hpcchain.run import engines
 from hpcchain.run.engines import engine_for
+from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
 from tests.support.replicated import SEAM, stand_in
 
@@ -33,8 +35,16 @@ class Part:
 
 
 SMALL = gas(MIXTURE[:6])
-FOUR = SimpleNamespace(size=4, started=4, rank=0, sharing=1)
+FOUR = SimpleNamespace(size=4, started=4, rank=0, sharing=1, on_node=lambda value: [value])
 FOUR.exchange = FOUR  # what engines talk through
+HELPED = Engine(gas(["dimer"] * 4, 1)).sector
+
+
+def replace_in(comm, **other):
+    """Return ranks like others but for some attributes."""
+    return SimpleNamespace(**vars(comm) | other)
+
+
 SYSTEM = SMALL
 
 
@@ -60,29 +70,43 @@ def test_one_rank_has_the_serial_engine():
     ("asked", "cores", "had"), [(1, 2, 1), (2, 2, 2), (2, 1, 1), (2, 64, 2), ("auto", 1, 1), ("auto", 2, "auto")]
 )
 @pytest.mark.parametrize("sharing", [1, 3])
-def test_a_second_thread_needs_a_second_core(monkeypatch, caplog, asked, cores, had, sharing):
-    """Of those that a rank may use as many others compute on as share them."""
-    alone = Single()
-    alone.sharing = sharing
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_a_second_thread_needs_a_second_core(monkeypatch, caplog, asked, cores, had, sharing, ranks):
+    """Of those that a rank may use as many others compute on as share them: of other runs, or of this one."""
+    shared = max(sharing, ranks)
+    other = True, frozenset({-1})
+    comm = Single() if ranks == 1 else replace_in(FOUR, on_node=lambda mine: [*[mine] * ranks, other])
+    comm.sharing = sharing
     caplog.set_level(logging.INFO, logger="hpcchain.run")
-    monkeypatch.setattr(engines, "cores_allowed", lambda: cores * sharing + sharing - 1)
-    _, _, options = engine_for(SYSTEM, config(threads=asked), alone)
+    monkeypatch.setattr(engines, "cores_allowed", lambda: cores * shared + shared - 1)
+    _, _, options = engine_for(SYSTEM, config(threads=asked, sectors="all"), comm)
     assert options["threads"] == had
-    engine = SimpleNamespace(threads=1 if had == 1 else 2, can_have_help=True)
-    engines.report_threads(config(threads=asked), alone, engine)
+    core = SimpleNamespace(helper=None if had == 1 else "some", sector=HELPED)
+    engines.report_threads(config(threads=asked), comm, SimpleNamespace(core=core))
     level = logging.WARNING if asked == 2 else logging.INFO
-    assert [record.levelno for record in caplog.records] == [level] * (asked != had)
+    said = asked != had and (asked == 2 or ranks == 1)
+    assert [record.levelno for record in caplog.records] == [level] * said
     assert not caplog.records or "--map-by slot:PE=2" in caplog.records[0].getMessage()
 
 
-@pytest.mark.parametrize(("comm", "engine"), [(FOUR, SimpleNamespace()), (Single(), SimpleNamespace(threads=1))])
-def test_a_second_thread_that_would_not_help_is_reported(monkeypatch, caplog, comm, engine):
+def test_ranks_that_sleep_share_no_processors():
+    """Nor those that have others."""
+    mine = processors_allowed()
+    for others, shared in (([(True, mine)] * 3, 4), ([(False, mine)] * 3, 1), ([(True, frozenset({-1}))] * 3, 1)):
+        comm = replace_in(FOUR, on_node=lambda own, others=others: [own, *others])
+        assert engines.sharing_at_work(comm, 4) == shared
+
+
+def test_a_second_thread_that_would_not_help_is_reported(monkeypatch, caplog):
     caplog.set_level(logging.INFO, logger="hpcchain.run")
     monkeypatch.setattr(engines, "cores_allowed", lambda: 2)
-    engines.report_threads(config(threads=2), comm, engine)
-    assert [record.getMessage() for record in caplog.records] == [
-        "run.threads = 2 helps one rank with smooth hard beads in whole molecules: there is no second thread"
-    ]
+    singles = SimpleNamespace(core=SimpleNamespace(helper=None, sector=Engine(gas(["monomer"] * 8, 1)).sector))
+    for comm, engine in ((FOUR, SimpleNamespace()), (FOUR, singles), (Single(), singles)):
+        caplog.clear()
+        engines.report_threads(config(threads=2), comm, engine)
+        assert [record.getMessage() for record in caplog.records] == [
+            "run.threads = 2 helps with smooth hard beads in whole molecules: there is no second thread"
+        ]
 
 
 def test_several_ranks_have_the_engine_with_windows():
@@ -95,6 +119,7 @@ def test_several_ranks_have_the_engine_with_windows():
         "growth": (1.0, 0.0),
         "window": 0.5,
         "sectors": [2, 2, 1],
+        "threads": 1,
     }
 
 

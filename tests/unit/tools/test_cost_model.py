@@ -183,19 +183,24 @@ def test_ghosts_go_with_the_surface():
 
 
 def test_the_fastest_split_of_a_node_is_named():
-    """A second thread gains more than ranks where it says so; else the number of ranks with the greatest speed does."""
+    """By ranks, one or several, with two threads each where there are cores for them and that gains more."""
+    measured = ((1e6, 1.1, 1.0), (1e4, 9.0, 1.3))
     rows = [
-        {"length": 10.0, "fraction": 0.3, "beads": beads, "thread": gain} for beads, gain in ((1e6, 1.1), (1e4, 9.0))
+        {"length": 10.0, "fraction": 0.3, "beads": beads, "thread": alone, "both": both}
+        for beads, alone, both in measured
     ]
     gains = TOOL["gains_of"]([*rows, rows[0] | {"length": 50.0}])
-    assert gains == [(1e4, 9.0), (1e6, 1.1)]
+    assert gains == [[(1e4, 9.0), (1e6, 1.1)], [(5e3, 1.3), (5e5, 1.0)]]
     found, one = model(), {"ranks": 1, "beads": 1000000, "contacts": 1.0}
     *_, few, many = TOOL["splits"](found, gains, (10000, 1000000), (2, 16)).splitlines()
     few, many = ([cell.strip() for cell in line.strip("|").split("|")] for line in (few, many))
-    assert few[:2] == ["10,000", "9.00"] and few[-2] == "1, 1"
+    assert few[:2] == ["10,000", "9.00"] and few[-2] == "1 x 2, 1 x 2"
     speeds = [found.predicted(one) / found.predicted(one | {"ranks": ranks}) for ranks in (2, 4, 8, 16)]
     assert [float(cell) for cell in many[1:-2]] == pytest.approx([1.1, *speeds], abs=0.01)
     assert max(speeds) == speeds[-1] and speeds[0] > 1.1 and many[-2:] == ["2, 16", "2, 16"]
+    gains[1] = [(5e3, 3.0)]
+    *_, many = TOOL["splits"](found, gains, (10000, 1000000), (2, 16)).splitlines()
+    assert many.split("|")[-3].strip() == "2, 8 x 2"
 
 
 def test_a_start_too_large_to_be_grown_is_copied():

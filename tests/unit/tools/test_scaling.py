@@ -85,15 +85,16 @@ def test_a_system_has_speeds_quotients_and_shares(tool):
 
 
 def test_a_second_core_is_a_thread_or_a_rank(tool, monkeypatch, tmp_path, capsys):
-    """A rank alone has one processor or both, each of two ranks has one; gains are those over one thread."""
+    """A rank alone has one processor or both, each of two ranks has one, or they share one; gains are by pairs."""
 
     class Tree:
         """One way to use two processors, and the seconds of its turns."""
 
         beads = 1000
 
-        def __init__(self, root, start, cpus, clock, ranks):
-            self.took = {(1, 1): 3.0, (2, 1): 2.0, (1, 2): 4.0}[len(cpus), ranks]
+        def __init__(self, root, start, cpus, clock, ranks, thread):
+            took = {(1, 1, None): 3.0, (1, 1, 0): 2.0, (2, 2, None): 4.0, (1, 2, None): 8.0, (1, 2, 0): 6.4}
+            self.took = took[len(cpus), ranks, thread]
 
         def advance(self, _):
             """Return contacts and seconds."""
@@ -109,8 +110,12 @@ def test_a_second_core_is_a_thread_or_a_rank(tool, monkeypatch, tmp_path, capsys
     options = SimpleNamespace(case=["chains-10-0.3"], contacts=10, repeat=2, launches=2, output=str(table))
     tool["threads"](options)
     cells = [cell.strip() for cell in capsys.readouterr().out.splitlines()[-1].strip("|").split("|")]
-    assert cells[:2] == ["chains-10-0.3", "1000"] and [cell.split()[0] for cell in cells[3:]] == ["1.500", "0.750"]
-    assert table.read_text().split() == ["length,fraction,beads,thread,rank", "10,0.3,1000,1.5,0.75"]
+    assert cells[:2] == ["chains-10-0.3", "1000"] and [cell.split()[0] for cell in cells[3:]] == [
+        "1.500",
+        "0.750",
+        "1.250",
+    ]
+    assert table.read_text().split() == ["length,fraction,beads,thread,rank,both", "10,0.3,1000,1.5,0.75,1.25"]
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
     with pytest.raises(UsageError, match="one processor"):
         tool["threads"](options)

@@ -37,7 +37,8 @@ def options(contacts, repeat, threads=None, ranks=1):
 
 
 @pytest.mark.parametrize(
-    ("name", "second", "ranks"), [("small", False, 1), ("copied", False, 1), ("small", True, 1), ("small", False, 2)]
+    ("name", "second", "ranks"),
+    [("small", False, 1), ("copied", False, 1), ("small", True, 1), ("small", False, 2), ("small", True, 2)],
 )
 def test_both_trees_make_the_same_contacts(tool, starts, monkeypatch, name, second, ranks):
     """Also where one has a second thread, or both have windows."""

@@ -9,14 +9,16 @@ import pytest
 from numba import config
 
 from hpcchain.layout import arrays as L
+from hpcchain.parallel.thread_ranks import on_ranks
+from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector.ahead import helper as helper_module
 from hpcchain.sector.ahead.helper import can_help, own_arrays
 from hpcchain.sector.serial import Engine
 from tests.property.test_propagator_identity import WAYS, start
-from tests.support.ahead import InTurn, in_turn, taken
+from tests.support.ahead import InTurn, in_turn, in_turn_on_ranks, taken, taken_by
 from tests.support.bodies import gas as bodies
 from tests.support.gases import MIXTURE, gas
-from tests.support.identity import outcome_of, require_same, serial
+from tests.support.identity import outcome_of, parallel, require_same, serial
 
 END = 9.0
 SMALL = ["chain3", "dimer", "dimer"]
@@ -70,6 +72,34 @@ def test_a_second_thread_leaves_no_trace(restitution):
     assert engine.sector.ahead[L.AHEAD_SECTOR] == 0 and sum(taken(engine)) > 100
 
 
+@pytest.mark.parametrize("restitution", [1.0, 0.7])
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_outcomes_in_turn_leave_no_trace_in_windows(restitution, ranks):
+    """Of ghosts, too; and where molecules have been rolled back, which have the serial numbers of before."""
+    system = gas(["chain3", "dimer", "dimer", "monomer"] * 9, 1, 2.6, restitution=restitution, boundary=(0, 1, 1))
+    one = serial(system, END)
+    two, helpers = in_turn_on_ranks(system, END, ranks, times=(1.1, 2.3), window=1.0)
+    require_same(one, two, "outcomes in turn, in windows")
+    found, missed = taken_by(helpers)
+    assert sum(report["restored"] for report in two.reports) > 10 and found > 1000 and missed > 0
+
+
+@THREADS
+def test_a_second_thread_of_each_rank_leaves_no_trace():
+    system = crowd()
+    require_same(serial(system, END), parallel(system, END, 3, threads=2), "threads in windows")
+
+
+def test_what_help_is_worth_is_known_when_sectors_are_built_anew():
+    def body(exchange):
+        engine = WindowedEngine(crowd(), exchange, threads="auto")
+        before = engine.core.helper
+        engine.ghosts.rebuild_ghosts(engine.now, engine.window)
+        return engine.core.helper is not before and engine.core.helper.worth is before.worth
+
+    assert on_ranks(2, body) == [True, True]
+
+
 @THREADS
 def test_the_second_thread_takes_no_time_from_others(monkeypatch):
     found = {}
@@ -104,6 +134,21 @@ def test_nothing_waits_for_a_second_thread_that_has_no_processor():
     engine.advance(end)
     require_same(serial(system, end), outcome_of(engine, end), "a thread that comes late")
     assert engine.sector is helper._helped
+
+
+@THREADS
+def test_a_call_of_the_loop_leaves_an_outcome_alone_that_is_still_being_made():
+    """The second thread may lose its processor in the midst of one, whose time is in the small sector."""
+    engine = Engine(crowd(), threads=2)
+    engine.advance(1.0)
+    helper = engine.core.helper
+    helper._thread.join()
+    helper._thread = SimpleNamespace(is_alive=lambda: True)
+    taken_over = "ahead", "mol_own"  # blocks of series are exchanged
+    own = [array for name, array in helper._own.items() if array is not None and name not in taken_over]
+    before = [array.tobytes() for array in own]
+    engine.advance(2.0)
+    assert [array.tobytes() for array in own] == before
 
 
 @THREADS
