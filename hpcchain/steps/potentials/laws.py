@@ -105,6 +105,7 @@ class Blame:
         if self._interrupted:
             raise KeyboardInterrupt from None
         if error is not None:
+            exec("")  # Python notes an interrupt that a string of code raised, and would end by it (130)
             raise CodeError(f"{self.where}: {said(error)}; {self.mend}") from None
 
 
