@@ -101,12 +101,12 @@ def plain(reason: BaseException, path: Path | str | None = None) -> str:
         code = errno.ENOSPC if _is_full(Path(path).parent) else errno.EFBIG if limited else None
     text = os.strerror(code) if code is not None else text if len(text) < 300 else text[:300] + " ..."
     code = getattr(reason, "errno", None) if code is None else code
-    if path is not None and "no such file" in text.lower() and _is_gone(Path(path).parent):
+    if path is not None and "no such file" in text.lower() and is_gone(Path(path).parent):
         return f"{text}; {GONE.format(folder=Path(path).parent)}"
     return f"{text}; {CURES[code]}" if code in CURES else text
 
 
-def _is_gone(folder: Path) -> bool:
+def is_gone(folder: Path) -> bool:
     """Return whether a folder is no more; one that was removed while a process worked in it has no links."""
     try:
         return os.stat(folder).st_nlink == 0
