@@ -149,13 +149,21 @@ def start_of(name, root, folder, more=""):
     folder.mkdir(parents=True, exist_ok=True)
     made, grown, begun = (folder / f"{name}{ending}" for ending in (".h5", ".toml", ".begun.toml"))
     grown.write_text(text, encoding="utf-8")
-    if not made.exists():
-        copy = ["--replicate", *[str(copies)] * 3] if copies > 1 else []
-        command = [sys.executable, "-m", "hpcchain", "build", str(grown), "-o", str(made), *copy]
-        subprocess.run(command, check=True, cwd=root, env=environment_of(root), stdout=subprocess.DEVNULL)
     whole, _ = input_of(name, copies=copies)
     begun.write_text(f'{whole}[initial]\nmethod = "file"\nfile = "{made}"\n{more}', encoding="utf-8")
+    if made.exists():
+        require(root, ["check", begun], f"{made} is no start for {root}: remove it, or name another --folder")
+    else:
+        copy = ["--replicate", *[copies] * 3] if copies > 1 else []
+        require(root, ["build", grown, "-o", made, *copy], f"{root} makes no start of {grown}")
     return begun
+
+
+def require(root, words, failure):
+    """Have a tree do a command of hpcchain; end with a message, after the tree's own, if it cannot."""
+    command = [sys.executable, "-m", "hpcchain", *map(str, words)]
+    if subprocess.run(command, cwd=root, env=environment_of(root), stdout=subprocess.DEVNULL).returncode:
+        raise SystemExit(failure)
 
 
 def turns(trees, name, contacts, repeat):

@@ -6,6 +6,7 @@ import atexit
 import signal
 from collections.abc import Callable, Iterable
 from types import FrameType
+from typing import cast
 
 from hpcchain.errors import EXIT_RESUBMIT, HpcchainError
 
@@ -98,6 +99,10 @@ class Signals:
     def _on_stop(self, *_: object) -> None:
         self._stop = True
 
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._stop = True
+        signal.default_int_handler(number, frame)
+
     def _on_save(self, *_: object) -> None:
         self._save = True
         self.saves += 1
@@ -107,16 +112,26 @@ def remember_from_the_start(argv: list[str]) -> None:
     """Remember signals to a command that heeds them while its modules load and the ranks join, for its `Signals`.
 
     Without this a stop in the first seconds would kill the ranks, and a scheduler would call the job failed. Ctrl-C
-    stays as it is: nothing is lost yet. Other commands end by TERM, which batch systems and timeout send, as by Ctrl-C:
+    ends the command at once: nothing is lost yet. Where a module that loads passes over an interrupt, it is remembered
+    for the run to stop. Other commands end by TERM, which batch systems and timeout send, as by Ctrl-C:
     analyze prints what it has found, and the warm-up takes its processes along.
     """
     if argv[:1] and argv[0] in HEEDED_BY:
         early = Signals()
         early._watch(tuple(name for name in STOP if name != "SIGINT"), early._on_stop)
         early._watch(SAVE, early._on_save)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            early._watch(("SIGINT",), early._on_interrupt)
         atexit.register(_ignore)
     else:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def interrupt_handler() -> Handler | None:
+    """Return what raises at Ctrl-C, None where that is ignored or remembered for a run to stop."""
+    handler = signal.getsignal(signal.SIGINT)
+    raises = handler is signal.default_int_handler or getattr(handler, "__func__", None) is Signals._on_interrupt
+    return cast("Handler", handler) if raises else None
 
 
 def _ignore() -> None:

@@ -40,7 +40,8 @@ class CompilingNotice:
             if begin is None and STORE.missed:
                 begin = time.perf_counter()
                 LOG.info(
-                    "compiling for this machine, once: a minute or two ('hpcchain warmup --all' does it beforehand)"
+                    "compiling for this machine, once: one to four minutes ('hpcchain warmup' does it beforehand, with "
+                    "--all for what few runs use, too)"
                 )
             if self._over.wait(POLL_SECONDS):
                 return

@@ -154,7 +154,8 @@ def test_a_sphere_too_fast_on_one_rank_is_everyones_error(comm, folder, block):
 def put_out(comm, folder, system):
     """Write two frames and assemble them, on the ranks of a communicator or alone (None)."""
     turning = turning_of(system.directors, system.topology, comm)
-    atomic.make_folder(folder / "parts", comm)
+    for path in (folder, folder / "parts"):
+        atomic.make_folder(path, comm)
     writer = PartWriter(folder / "parts", 0, comm, system.topology, {"part_seal": ""})
     for number in range(2):
         orientation = turning.orientation(number / 2)

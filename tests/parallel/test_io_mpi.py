@@ -253,7 +253,8 @@ def test_beads_held_twice_or_by_no_rank_are_everyones_error(comm, folder, wrong,
 def put_out(comm, folder, system, how, start=None, first=0, last=2):
     """Put out frames, events and reports of parts `first` to `last`; every rank gives what it owns."""
     counters = start or {}
-    atomic.make_folder(folder / "parts", comm)
+    for path in (folder, folder / "parts"):
+        atomic.make_folder(path, comm)
     for index in range(first, last):
         writer = PartWriter(folder / "parts", index, comm, system.topology, counters, log_events=True)
         for number in (2 * index, 2 * index + 1):

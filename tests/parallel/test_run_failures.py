@@ -126,19 +126,20 @@ def test_an_engine_that_fails_on_one_rank(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("ranks", "most", "words"),
+    ("ranks", "most"),
     [
-        ([2], 20_000, "file write failed"),
-        ([0, 1, 2], 500_000, "File too large"),
+        ([2], 20_000),
+        ([0, 1, 2], 500_000),
     ],
 )
-def test_a_disk_that_is_full(tmp_path, ranks, most, words):
+def test_a_disk_that_is_full(tmp_path, ranks, most):
     """From some time on no file may become longer: what the last rank writes of a part, and what closing it writes."""
     limit = f"resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))"
     done, folder = fails(tmp_path, ranks, limit)
     assert done.returncode == 65, done.stderr
     (message,) = messages(done.stderr)
-    assert words in message and "Traceback" not in done.stderr, done.stderr
+    assert "File too large; files may be no larger there (ulimit -f" in message, message
+    assert "Traceback" not in done.stderr, done.stderr
     assert goes_on(folder, tmp_path)
 
 
@@ -194,7 +195,7 @@ def require_kept(done, folder, place, words):
 def test_no_space_to_join_the_files_of_several_ranks(tmp_path, most, hard):
     """Files may be no longer than something, for good or not, on all ranks from the end of the run on."""
     body = f"    most = {most}\n    resource.setrlimit(resource.RLIMIT_FSIZE, (most, {hard}))"
-    require_kept(*joins(tmp_path, body), tmp_path, r"is there space on the disk\?.* write failed|ulimit -f")
+    require_kept(*joins(tmp_path, body), tmp_path, r"ulimit -f")
 
 
 def test_a_rank_that_does_not_come(tmp_path):

@@ -322,3 +322,40 @@ def test_limits_of_angles_imply_the_persistence_length_of_phantom_chains(least):
     lengths = -1.0 / np.log([found[0], expected[0]])
     print(f"least {least}: persistence length {lengths[0]:.3f}, implied {lengths[1]:.3f}")
     assert lengths[0] == pytest.approx(lengths[1], rel=0.05)
+
+
+LINE = [[0.9 * n, 0.0, 0.0] for n in range(7)]
+INNER = {
+    "rod": {"kind": "rod", "beads": 7, "bond_length": 0.9},
+    "body": {"kind": "rigid", "sites": [*LINE, [0.0, 0.5, 0.0]]},
+    "excluded": {"kind": "chain", "beads": 4, "exclude": 3},
+    "limited": {
+        "kind": "chain",
+        "beads": 3,
+        "exclude": 3,
+        "bond_length": 1.5,
+        "distance_limits": [{"separation": 2, "least": 0.5, "most": 2.0}],
+    },
+}
+"""Molecules of which no beads have a potential, and none is ever as near to an image as it reaches."""
+
+
+@pytest.mark.parametrize("kind", INNER)
+def test_a_molecule_longer_than_half_the_box_does_not_meet_itself(kind):
+    """Lists then have beads that never meet, whose images could."""
+    side = {"excluded": 5.9, "limited": 6.1}.get(kind, 8.0)
+    tables = {
+        "box": {"size": [side] * 3},
+        "molecule": [INNER[kind], {"kind": "monomer", "count": 20}],
+        "initial": {"seed": 5},
+        "potential": [{"name": "steps", **WELL}],
+        "run": {"end_time": 4.0},
+    }
+    system = grown_system(config_from_table(tables, "in.toml"))
+    engine = Engine(system, log_events=True)
+    before = sum(total_energy(engine, system))
+    engine.advance(4.0)
+    found = engine.drain_events()
+    own = np.all(system.topology.whole().molecule_of_bead[found["bead"]] == 0, axis=1)
+    assert np.all(found["kind"][own] == 5) and np.any(own) == (kind == "limited") and len(found) > 50
+    assert sum(total_energy(engine, system)) == pytest.approx(before, rel=1e-10)

@@ -3,6 +3,7 @@
 import dataclasses
 import logging
 import os
+import re
 import shutil
 import signal
 from pathlib import Path
@@ -292,6 +293,29 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     with pytest.raises(DataError, match="checkpoints: creating the folder failed: .*; what stands there is in the way"):
         run(tmp_path / "a")
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["checkpoints"]
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_folder_that_is_renamed_meanwhile(tmp_path, ranks):
+    """What was complete goes on where it is now."""
+    write_input(tmp_path / "in.toml", tables(run={"end_time": 1e4}))
+    process = start(["run", "in.toml", "--output", "a"], tmp_path, ranks)
+    assert wait_for(lambda: len(checkpoint_times(tmp_path / "a")) > 1, process)
+    (tmp_path / "a").rename(tmp_path / "b")
+    said = process.communicate(timeout=PATIENCE)[1]
+    assert process.returncode == 65 and said.count("hpcchain: ") == 1 and "Traceback" not in said, said
+    assert re.search("the folder a.* is gone: it was removed or renamed meanwhile|a/.*: not visible on", said), said
+    assert not (tmp_path / "a").exists()
+    resume(tmp_path / "b", until=checkpoint_times(tmp_path / "b")[0] + 0.5)
+
+
+def test_a_working_folder_that_is_removed(tmp_path):
+    """The system still finds it as `.`."""
+    write_input(tmp_path / "in.toml", tables())
+    (tmp_path / "work").mkdir()
+    program = "import os, sys; from hpcchain.cli.main import main; os.rmdir(os.getcwd()); sys.exit(main(sys.argv[1:]))"
+    done = run_python(["-c", program, "run", tmp_path / "in.toml", "--output", "a"], tmp_path / "work")
+    assert done.returncode == 65 and "is gone: it was removed or renamed meanwhile" in done.stderr, done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

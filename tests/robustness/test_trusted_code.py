@@ -19,6 +19,7 @@ from hpcchain.io.checkpoint.store import list_checkpoints
 from hpcchain.io.growth_state import NUMBERS, GrowthState, write_growth
 from hpcchain.io.hdf5 import files, seal
 from tests.support.io_samples import input_of, system_of
+from tests.support.launching import run_hpcchain
 from tests.support.run_folders import command, start
 
 OTHER = 54321
@@ -226,6 +227,13 @@ def test_what_a_function_raises_when_it_is_tried_is_its_fault(tmp_path, raised):
     """Python within compiled code can raise anything."""
     law = write(tmp_path, more="import numba", inside=f"with numba.objmode(): exec('raise {raised}')")
     assert f"'law' of {law} fails: {raised}" in command(COMMANDS["check"], tmp_path, code=78)
+
+
+def test_what_a_string_of_code_raises_is_its_fault(tmp_path):
+    """Python notes an interrupt that comes out of one, and where a module is the program it ends by it at last."""
+    law = write(tmp_path, more="exec('raise KeyboardInterrupt')")
+    done = run_hpcchain(COMMANDS["check"], tmp_path)
+    assert done.returncode == 78 and f"{law} does not run: KeyboardInterrupt" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -102,9 +102,7 @@ def require_whole(key: str, time: float, step: float) -> None:
     if Fraction(repr(float(time))) % Fraction(repr(step)):
         count = max(round(time / step), 1)
         nearest = float(count * Fraction(repr(step)))
-        raise Wrong(
-            f"{key}: {time:.12g} is not a whole number of steps of steps.step = {step:.12g}; use {nearest:.12g}"
-        )
+        raise Wrong(f"{key}: {float(time)!r} is not a whole number of steps of steps.step = {step!r}; use {nearest!r}")
 
 
 def check_potentials(config: Config, steps: StepsSection) -> None:

@@ -145,11 +145,12 @@ def limit_of_pair(s, i, j):
 
 
 @outlined
-def step_time(s, i, r, j, newer, limit, limits):
+def step_time(s, i, r, j, newer, limit, limits, are_joined):
     """Return when beads meet the next distance of their potential or limits, or touch; and r's lag behind i's start.
 
     `i`, `r`, `newer` and `limit` are those of `earliest_event.contact_time`; `j` is the row of the other's present
-    segment, `limits` that of the limits of their distance, -1 where they have none. Two fixed beads never meet.
+    segment, `limits` that of the limits of their distance, -1 where they have none. Two fixed beads never meet, and of
+    beads that `are_joined` only images do.
     """
     lag, ti, tj, until, horizon = common_span(s, i, r, newer, limit)
     if horizon < 0.0:
@@ -167,6 +168,8 @@ def step_time(s, i, r, j, newer, limit, limits):
     if limits < 0 and nearest > edge * edge * SLACK:
         return np.inf, lag
     if inverse_mass(s, i) == 0.0 and inverse_mass(s, r) == 0.0:
+        return np.inf, lag
+    if are_joined and sx == 0.0 and sy == 0.0 and sz == 0.0:
         return np.inf, lag
     inner, outer, _, _ = borders(s, i, j, limits)
     edge = inner + bend

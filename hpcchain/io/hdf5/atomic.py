@@ -133,8 +133,8 @@ def remove(paths: Sequence[Path], comm: Communicator | None = None) -> None:
 
 
 def make_folder(folder: Path, comm: Communicator | None = None) -> None:
-    """Create a folder on rank 0; all ranks see it afterwards."""
-    root_does(comm, folder, "creating the folder", lambda: Path(folder).mkdir(parents=True, exist_ok=True))
+    """Create a folder, in one that is there, on rank 0; all ranks see it afterwards."""
+    root_does(comm, folder, "creating the folder", lambda: Path(folder).mkdir(exist_ok=True))
     if is_parallel(comm):
         with together(comm, folder, "finding the folder on every rank"):
             if not Path(folder).is_dir():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import resource
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ FAILURES = (OSError, RuntimeError, LookupError, ValueError, TypeError, Arithmeti
 
 KEPT = "of a run what was complete is kept, and `hpcchain resume` goes on from its last checkpoint, if there is one"
 IN_THE_WAY = "what stands there is in the way: move it, or name another place"
+GONE = "the folder {folder} is gone: it was removed or renamed meanwhile"
 CURES = {
     errno.ENOSPC: f"make space there: {KEPT}",
     errno.EDQUOT: f"make space in your quota: {KEPT}",
@@ -88,16 +90,30 @@ def root_does(comm: Communicator | None, path: Path | str, doing: str, action: C
 def plain(reason: BaseException, path: Path | str | None = None) -> str:
     """Return an exception as one line of text: of the library's long ones, the system's error that they are about.
 
-    MPI's files do not say why a write failed; where the disk of `path` is full, that is why.
+    MPI's files do not say why a write failed; where the disk of `path` is full, or files may not be long, that is why.
+    Where the folder of `path` is gone, the text says so.
     """
     text = " ".join(str(reason).split()) or type(reason).__name__
     number = re.search(r"\berrno = (\d+)", text)
     code = int(number[1]) if number else None
     if path is not None and not number and getattr(reason, "errno", None) is None and "write failed" in text:
-        code = errno.ENOSPC if _is_full(Path(path).parent) else None
+        limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
+        code = errno.ENOSPC if _is_full(Path(path).parent) else errno.EFBIG if limited else None
     text = os.strerror(code) if code is not None else text if len(text) < 300 else text[:300] + " ..."
     code = getattr(reason, "errno", None) if code is None else code
+    if path is not None and "no such file" in text.lower() and is_gone(Path(path).parent):
+        return f"{text}; {GONE.format(folder=Path(path).parent)}"
     return f"{text}; {CURES[code]}" if code in CURES else text
+
+
+def is_gone(folder: Path) -> bool:
+    """Return whether a folder is no more; one that was removed while a process worked in it has no links."""
+    try:
+        return os.stat(folder).st_nlink == 0
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 def _is_full(folder: Path) -> bool:

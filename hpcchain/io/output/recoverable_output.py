@@ -17,7 +17,7 @@ from hpcchain.config.keys.values import counted
 from hpcchain.errors import DataError
 from hpcchain.io.checkpoint.layout import COUNTED, whole
 from hpcchain.io.hdf5 import atomic, files, seal
-from hpcchain.io.hdf5.collective import root_does
+from hpcchain.io.hdf5.collective import GONE, is_gone, root_does
 from hpcchain.io.output.lineage import FILES, PARTS, FileHead, file_head, require_chain
 from hpcchain.io.output.parts import counts_in, head_in, list_parts, read_head, seal_in
 from hpcchain.io.output.trajectory import read_trajectory
@@ -243,6 +243,8 @@ class Inventory:
         self._known[path] = stamp(path), seal.digest_in(path)
 
     def _lost(self) -> list[Path]:
+        if is_gone(self._folder):
+            raise DataError(f"{self._folder}: {GONE.format(folder=self._folder)}")
         return [path for path, known in self._known.items() if not self._still(path, *known)]
 
     def _still(self, path: Path, before: tuple[int, ...], known: str) -> bool:

@@ -345,10 +345,11 @@ def _meeting_time(s, i, r, j, newer, limits, limit):
     """Return what `contact_time` does, where there are limits or potentials with steps of what beads meet first."""
     if s.extended is not None:
         if limits >= 0 or s.par[L.STEP_POTENTIALS] != 0.0:
-            time, lag = step_time(s, i, r, j, newer, limit, limits)
+            are_joined = limits < 0 and s.par[L.SMALL_BOX] != 0.0 and joined(s, i, r)
+            time, lag = step_time(s, i, r, j, newer, limit, limits, are_joined)
             if time == LACKING:
                 _make_series_of(s, i, r)
-                time, lag = step_time(s, i, r, j, newer, limit, limits)
+                time, lag = step_time(s, i, r, j, newer, limit, limits, are_joined)
             return time, lag
     return contact_time(s, i, r, newer, limit)
 

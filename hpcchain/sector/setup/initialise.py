@@ -16,7 +16,7 @@ from hpcchain.model.physics.step_potentials import BRIDGE, ENERGIES
 from hpcchain.sector.events.meet_alone import between
 from hpcchain.sector.queue.tournament import queue_build
 from hpcchain.sector.search.cells import forget_list_origin
-from hpcchain.sector.search.neighbour_lists import build_lists, drop
+from hpcchain.sector.search.neighbour_lists import build_lists, drop, joined
 from hpcchain.sector.segments.list_renewal import renew_list
 from hpcchain.sector.segments.new_segment import make_series, resume, schedule_molecule
 from hpcchain.sector.segments.searches import search_molecule, search_one
@@ -140,12 +140,22 @@ def _fill(s, i):
     """Fill bead i's table; return whether all fit."""
     first = np.int64(s.lists[i, L.LIST_FIRST])
     for e in range(first, first + s.lists[i, L.LIST_LENGTH]):
-        if not _note(s, i, np.int64(s.neighbour[e])):
+        j = np.int64(s.neighbour[e])
+        if not _never_meet(s, i, j) and not _note(s, i, j):
             return False
     for e in range(s.limited_row[i], s.limited_row[i + 1]):
         if s.limits[e, L.ACTS] != 0.0 and not _note(s, i, s.limited[e]):
             return False
     return True
+
+
+@kernel
+def _never_meet(s, i, j):
+    """Whether two beads are `joined`, which only small boxes list, and nearer as they are than as images."""
+    for c in range(3):
+        if np.rint((s.starts[i, L.X + c] - s.starts[j, L.X + c]) * s.par[L.INVERSE + c]) != 0.0:
+            return False
+    return joined(s, i, j)
 
 
 @kernel

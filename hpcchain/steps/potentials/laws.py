@@ -20,6 +20,7 @@ import numpy as np
 
 from hpcchain.config.text import content, digest
 from hpcchain.errors import CodeError, ConfigError
+from hpcchain.parallel.signals import interrupt_handler
 from hpcchain.steps.domain import SingleExchange
 from hpcchain.steps.potentials.constants import numbered
 from hpcchain.steps.potentials.lists import add_to, along_bond, apart
@@ -86,7 +87,8 @@ class Blame:
         self._inside, self._interrupted = True, False
         self._before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._interrupt_handler = interrupt_handler()
+            if self._interrupt_handler is not None:
                 for number in (signal.SIGINT, signal.SIGALRM):
                     self._before[number] = signal.signal(number, self._interrupt)
 
@@ -94,7 +96,7 @@ class Blame:
         self._interrupted = True
         if self._inside:
             signal.setitimer(signal.ITIMER_REAL, AGAIN)
-            signal.default_int_handler(*given)
+            self._interrupt_handler(*given)
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._inside = False
@@ -105,6 +107,7 @@ class Blame:
         if self._interrupted:
             raise KeyboardInterrupt from None
         if error is not None:
+            exec("")  # Python notes an interrupt that a string of code raised, and would end by it (130)
             raise CodeError(f"{self.where}: {said(error)}; {self.mend}") from None
 
 

@@ -91,6 +91,25 @@ def test_signals_are_remembered_and_given_back():
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+PASSED_OVER = """
+import contextlib, signal
+from hpcchain.parallel.signals import Signals, remember_from_the_start
+
+remember_from_the_start(["run"])
+with contextlib.suppress(KeyboardInterrupt):
+    signal.raise_signal(signal.SIGINT)
+    raise SystemExit("not at once")
+with Signals() as signals:
+    assert signals.stop
+"""
+
+
+def test_an_interrupt_that_a_module_passes_over_stops_the_run():
+    """Python does so in a `__del__`, too."""
+    done = subprocess.run([sys.executable, "-c", PASSED_OVER], check=False)
+    assert done.returncode == 0
+
+
 AT_THE_VERY_END = """
 import os, signal
 from hpcchain.parallel.signals import remember_from_the_start

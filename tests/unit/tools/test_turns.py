@@ -4,8 +4,10 @@ import argparse
 import os
 import runpy
 
+import h5py
 import pytest
 
+from hpcchain.io.hdf5 import seal
 from tests.support.launching import OPEN_MPI, ROOT
 
 
@@ -61,6 +63,25 @@ def test_the_row_has_quotient_and_speeds(tool, starts, capsys):
     row = [field.strip() for field in capsys.readouterr().out.splitlines()[-1].split("|")[1:-1]]
     assert row[0] == "small" and len(row) == 4
     assert float(row[1].split()[0]) > 0.0
+
+
+def test_a_start_of_another_format_is_named(tool, tmp_path, capfd):
+    """That of an older tree, in a folder that was named for it."""
+    begun = tool["start_of"]("small", ROOT, tmp_path / "old")
+    with h5py.File(begun.with_name("small.h5"), "r+") as file:
+        file.attrs["format"] += 1
+    seal.seal(begun.with_name("small.h5"))
+    with pytest.raises(SystemExit, match="small.h5 is no start for .*: remove it, or name another --folder"):
+        tool["start_of"]("small", ROOT, tmp_path / "old")
+    assert "this program reads only format" in capfd.readouterr().err
+
+
+def test_a_tree_that_makes_no_start_is_named(tool, monkeypatch, tmp_path, capfd):
+    """Here since beads are too dense; an older tree may not know a key."""
+    monkeypatch.setitem(__import__("bench_cases").CASES, "dense", (10, 400, 0.9))
+    with pytest.raises(SystemExit, match=f"{ROOT} makes no start of .*dense.toml"):
+        tool["start_of"]("dense", ROOT, tmp_path / "old")
+    assert "box.size" in capfd.readouterr().err
 
 
 def test_a_folder_without_the_program_is_refused(tool, monkeypatch, tmp_path, capsys):

@@ -62,7 +62,7 @@ MISTAKES = [
     ("steps.predictions = 3", "steps.predictions: 3 is out of range"),
     ("contact.contact_time = 0.1", 'contact.contact_time: means nothing for run.engine "steps"'),
     ('box.boundary = ["wall", "periodic", "periodic"]', "molecule[0].hard: walls stop only beads with a hard core"),
-    ("steps.step = 0.003", "output.frame_every: 1 is not a whole number of steps of steps.step = 0.003; use 0.999"),
+    ("steps.step = 0.003", "output.frame_every: 1.0 is not a whole number of steps of steps.step = 0.003; use 0.999"),
     ("run.end_time = 0.0125", "run.end_time: 0.0125 is not a whole number of steps"),
     ("output.report_every = 0.001", "output.report_every: 0.001 is not a whole number of steps"),
     ("potential.0.name = 'lj'", "potential[0].name: 'lj' is unknown"),
@@ -151,3 +151,5 @@ def test_until_is_a_whole_number_of_steps(path):
     assert with_end(config, 0.45).run.end_time == 0.45
     with pytest.raises(UsageError, match="--until: 0.4521 is not a whole number of steps.*use 0.45"):
         with_end(config, 0.4521)
+    with pytest.raises(UsageError, match="--until: 0.41000000000000003 is not .* of steps.step = 0.005; use 0.41$"):
+        with_end(config, 82 * 0.005)

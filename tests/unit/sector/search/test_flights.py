@@ -55,7 +55,7 @@ def test_what_is_left_out_is_not_met_and_nothing_is_missed(number):
                 near = s.found[: candidates_within(s, i, horizon)].tolist()
                 assert set(near) <= set(listed)
                 for j in listed:
-                    late, lag = step_time(s, i, j, j, -1, s.timing[s.segment[i, L.MOLECULE], L.LENGTH], -1)
+                    late, lag = step_time(s, i, j, j, -1, s.timing[s.segment[i, L.MOLECULE], L.LENGTH], -1, False)
                     meets = late - min(lag, 0.0) <= horizon
                     assert j in near or not meets
                     met, left_out, near_ones = met + meets, left_out + (j not in near), near_ones + (j in near)
