@@ -10,6 +10,7 @@ import pytest
 
 from hpcchain.model.system import PERIODIC
 from hpcchain.parallel.ghosts.migration import in_parts as parts_here
+from hpcchain.parallel.ghosts.needs import GhostNeeds
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.sector import core
@@ -97,6 +98,25 @@ def test_what_comes_near_is_let_in_and_what_leaves_is_handed_over():
         require_same(one, other, f"{ranks} ranks, window {window}")
 
 
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_rank_gets_chains_whole(ranks, monkeypatch):
+    """A rank that needs a part of a chain is sent all parts, at the choice of all ghosts and between choices."""
+    system, end = in_parts(far(1)), 2.0
+    needed, let_in = GhostNeeds._needed, []
+
+    def watched(self, rank, parts, balls):
+        which = needed(self, rank, parts, balls)
+        molecules = np.unique(self.chain_parts.molecules_of(parts[which]))
+        np.testing.assert_array_equal(np.sort(parts[which]), self.chain_parts.sequence(molecules))
+        if self.balls is not None:  # not at a choice of all ghosts
+            let_in.extend(molecules[system.topology.size_of(molecules) > 100])
+        return which
+
+    monkeypatch.setattr(GhostNeeds, "_needed", watched)
+    require_same(serial(system, end), parallel(system, end, ranks, window=0.02), f"{ranks} ranks")
+    assert len(let_in) > 2
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_much_is_done_again(seed, monkeypatch):
     """In windows that are too long whole stretches go back, with what has been begun next to them, and all ends well.
@@ -170,7 +190,11 @@ def test_parts_of_a_chain_stay_together():
     np.testing.assert_array_equal(np.unique(leads), [0, 6, 7, 15])
     which = np.zeros(len(parts), dtype=bool)
     which[[3, 15]] = True
-    np.testing.assert_array_equal(np.flatnonzero(chain_parts.whole_of(parts, which)), [0, 1, 2, 3, 4, 5, 15])
+    whole = chain_parts.whole_of(parts, which)
+    np.testing.assert_array_equal(np.flatnonzero(whole), [0, 1, 2, 3, 4, 5, 15])
+    for seed in range(20):
+        mixed = np.random.default_rng(seed).permutation(len(parts))
+        np.testing.assert_array_equal(chain_parts.whole_of(parts[mixed], which[mixed]), whole[mixed])
     backwards = parts[chain_parts.grouped(parts, lambda at: at[::-1])]
     np.testing.assert_array_equal(chain_parts.molecules_of(backwards), [4] + 8 * [2] + [1] + 6 * [0])
     np.testing.assert_array_equal(np.diff(backwards[1:9]), 1)

@@ -149,7 +149,7 @@ class GhostNeeds:
     def newly_needed(self, ghosted: GhostedSector, rank: int) -> np.ndarray:
         """Return the rows of owned molecules that a neighbour needs from now on and does not have."""
         lent = self.lent.get(rank, np.zeros_like(self.lent_at_all))
-        rest = ghosted.owned[lent[ghosted.owned] == 0]  # in order of number, as `whole_of` takes parts
+        rest = np.flatnonzero((ghosted.ownership == L.OWNED) & (lent == 0))  # as they lie in memory
         return rest[self._needed(rank, ghosted.molecule_ids[rest], self.balls.some(rest))]
 
     def request(self, wanted: list) -> None:

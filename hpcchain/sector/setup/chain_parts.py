@@ -110,9 +110,9 @@ class ChainParts:
         return np.searchsorted(parts, self.first_part[molecules])
 
     def whole_of(self, parts: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Return a mask of parts in order: all those of each molecule of which the mask `which` has any."""
-        leads = self.leads(parts)
-        return np.bincount(leads, which, minlength=len(parts))[leads] > 0.0
+        """Return a mask of parts in any order: those whose molecule has a part in the mask `which`."""
+        molecules = self.molecules_of(parts)
+        return np.isin(molecules, molecules[which])
 
     def arrays(self, sequence: np.ndarray) -> dict:
         """Return `chain_part` and `centre`, without the places of centres as yet, for parts in this order."""
