@@ -14,9 +14,9 @@ medians, and the best of bead tau per CPU-second.
 Kernels of OLD are compiled when they are not in the cache (some minutes: `hpcchain warmup` in OLD does it beforehand).
 With --parts chains of 24 beads and more move in stretches here, and as wholes in OLD, which may be this tree. With
 --threads K this tree may have a second thread, on processor K (`run.threads = "auto"`). With --ranks N both trees have
-windows on N ranks, on as many processors from that of --cpu downwards. With both all ranks share the one of --cpu, and
-the second threads of this tree's ranks share K. With either times are wall time. With --folder starts are kept there,
-and found.
+windows on N ranks, on as many processors from that of --cpu downwards. With either times are wall
+time. With both all ranks share the processor of --cpu, of this tree the first one has a second thread on K, and times
+are processor time of the first rank's work. With --folder starts are kept there, and found.
 """
 
 import argparse
@@ -43,9 +43,10 @@ if ranks > 1:
     from mpi4py import MPI
     cpus = [cpus[MPI.COMM_WORLD.rank % len(cpus)]]
 os.sched_setaffinity(0, cpus)
-clock = getattr(time, sys.argv[3])
-more = {} if thread is None else {"threads": "auto"}
-if thread is not None:
+clock = getattr(time, sys.argv[3], None) or (lambda: engine.statistics.processor)
+more = {}
+if thread is not None and (ranks == 1 or MPI.COMM_WORLD.rank == 0):
+    more = {"threads": "auto" if ranks == 1 else 2}
     from threading import Thread
     from hpcchain.sector.ahead import helper
     def placed(target, **given):
@@ -104,7 +105,7 @@ class Tree:
     cpus : list of int
         Processors of its ranks.
     clock : str
-        The function of `time` that measures a turn.
+        The function of `time` that measures a turn, or "processor": seconds of its own work in windows.
     ranks : int
     thread : int, optional
         Processor that second threads may run on.
@@ -184,7 +185,8 @@ def turns(trees, name, contacts, repeat):
 
 def both(old, inputs, args):
     """Start a case in both trees and return these."""
-    clock = "process_time" if args.threads is None and args.ranks == 1 else "perf_counter"
+    alone, both = args.threads is None and args.ranks == 1, args.threads is not None and args.ranks > 1
+    clock = "process_time" if alone else "processor" if both else "perf_counter"
     cpus = [args.cpu - k for k in range(args.ranks if args.threads is None else 1)]
     given = zip((old, HERE), inputs, (None, args.threads), strict=True)
     return [Tree(root, start, cpus, clock, args.ranks, thread) for root, start, thread in given]
