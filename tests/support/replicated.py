@@ -30,8 +30,8 @@ class ReplicatedEngine:
         As the engine of several ranks takes them.
     """
 
-    def __init__(self, system, comm, log_events, shell, cell, growth, window, sectors):
-        self.settings = {"window": window, "sectors": sectors}
+    def __init__(self, system, comm, log_events, shell, cell, growth, window, sectors, threads):
+        self.settings = {"window": window, "sectors": sectors, "threads": threads}
         system = whole_of(system, comm)
         self.growing = growth != (1.0, 0.0)
         self._serial = Engine(system, log_events=True, shell=shell, cell=cell, growth=growth)

@@ -3,6 +3,7 @@
 import logging
 import sys
 from dataclasses import dataclass, replace
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,11 +13,12 @@ from hpcchain.machine import processors_allowed
 from hpcchain.model.physics.constants import ExtendedPhysics, SteppedPhysics, StepPotential
 from hpcchain.parallel.comm import Single
 from hpcchain.parallel.tuning.active_ranks import NoMolecules
+from hpcchain.parallel.windows import WindowedEngine
 from hpcchain.run import engines
 from hpcchain.run.engines import engine_for
 from hpcchain.sector.serial import Engine
 from tests.support.gases import MIXTURE, gas
-from tests.support.replicated import SEAM, stand_in
+from tests.support.replicated import SEAM, ReplicatedEngine, stand_in
 
 
 @dataclass
@@ -121,6 +123,11 @@ def test_several_ranks_have_the_engine_with_windows():
         "sectors": [2, 2, 1],
         "threads": 1,
     }
+
+
+def test_what_stands_in_for_several_ranks_is_given_what_they_are():
+    given = [*signature(WindowedEngine).parameters]
+    assert [*signature(ReplicatedEngine).parameters] == given[: given.index("cost")]
 
 
 def test_while_a_start_grows_contacts_are_not_logged():
