@@ -95,6 +95,7 @@ PASSED_OVER = """
 import contextlib, signal
 from hpcchain.parallel.signals import Signals, remember_from_the_start
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what starts the tests may have it ignored
 remember_from_the_start(["run"])
 with contextlib.suppress(KeyboardInterrupt):
     signal.raise_signal(signal.SIGINT)
