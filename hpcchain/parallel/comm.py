@@ -47,7 +47,7 @@ class Single:
     started : int
         How many ranks there are: more than `size` where others sleep while this one works (`tuning.standby`).
     sharing : int
-        How many groups' ranks compute at the same time on the processors that this one may run on (`groups`).
+        How many ranks of all groups (`groups`) compute on the processors that this one may run on; 1 without groups.
     """
 
     rank = 0

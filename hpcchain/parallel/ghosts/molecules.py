@@ -29,7 +29,7 @@ class MoleculeSet:
     Attributes
     ----------
     molecule_ids : (k,) int64 array
-        Global numbers, in ascending order; of ghosts that come between choices of all ghosts in any.
+        Global numbers, in ascending order; those of ghosts that come between choices are in any order.
     state : State
         Of their beads, one molecule after another.
     position_now : (n, 3) float64 array
