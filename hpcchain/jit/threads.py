@@ -78,6 +78,12 @@ def fence_release(typing):
 
 
 @intrinsic
+def fence_full(typing):
+    """Keep what is read and written afterwards behind what has been read and written."""
+    return _fence("seq_cst")
+
+
+@intrinsic
 def pause(typing):
     """Wait a moment, as a loop that only looks should."""
 
@@ -105,4 +111,4 @@ if config.DISABLE_JIT:
     def fence_acquire() -> None:
         """Do nothing: plain Python has one thread."""
 
-    fence_release = pause = fence_acquire
+    fence_release = fence_full = pause = fence_acquire

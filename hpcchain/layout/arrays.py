@@ -117,7 +117,8 @@ ahead             int64       of the loop, AHEAD_SECTOR: where the small sector 
                               changed meanwhile; AHEAD_NEXT: slot to be used next; from AHEAD_TAGS on, what each
                               slot's event is found by
 slots             48 float64  of the small sector, per slot: columns SLOT_… below: the event, the serial numbers of the
-                              segments that it is of, the event's key in the queue, and what it counts
+                              segments that it is of, the event's key in the queue, -inf once it has been taken, and
+                              what it counts
 stepper                       None, or True where molecules are rigid bodies, or moved by a method that solves for
                               its steps
 extended                      None, or True where the run has more than smooth hard beads (`model.physics.extended`)

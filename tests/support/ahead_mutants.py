@@ -72,9 +72,8 @@ def watch(old):
 def slot_at_hand_is_free(old):
     """Use the slot again whose event the loop may be taking."""
 
-    def free_slot(w, now):
-        tags = w.ahead[L.AHEAD_TAGS :]
-        return int(np.argmax((tags == L.NO_TAG) | (w.slots[:, L.SLOT_KEY] <= now)))
+    def free_slot(s, w):
+        return int(np.argmax(w.slots[:, L.SLOT_KEY] <= s.key[L.TOP, L.ROOT]))
 
     look._free_slot = free_slot
 

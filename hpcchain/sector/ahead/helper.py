@@ -143,6 +143,7 @@ class Helper:
             self.small, self._helped = s._replace(**self._own), s
             self.small.par[:] = s.par  # not at each call: it has the time of the outcome that is being made
             self.small.ahead[L.AHEAD_TAGS :] = L.NO_TAG  # the series of the last outcomes may be in the former arrays
+            self.small.slots[:, L.SLOT_KEY] = -np.inf
             if new:
                 self.small.ahead[L.AHEAD_STOP] = 1
                 stay_ahead(s, self.small)  # compiled before a thread runs it
@@ -167,10 +168,9 @@ def own_arrays(s: Any) -> dict:
         | side_by_side(FIRST, "key", "winner")
     )
     arrays["segment"][:, L.MOLECULE] = np.repeat(np.arange(MOLECULES), beads)
-    mol_own, ahead, scalars = arrays["mol_own"], arrays["ahead"], s.scalars.copy()
+    mol_own, scalars = arrays["mol_own"], s.scalars.copy()
     mol_own[:, L.MOL_FIRST] = beads * np.arange(MOLECULES)
     mol_own[:, L.MOL_SERIES] = (s.ahead[L.AHEAD_SERIES] + W.series_floats(beads) * np.arange(MOLECULES)) // W.UNIT
-    ahead[L.AHEAD_TAGS :] = L.NO_TAG
     scalars[L.SCALAR_WINDOWED], scalars[L.SCALAR_BEADS], scalars[L.SCALAR_MOLECULES] = 0, rows, MOLECULES
     return {
         "scalars": scalars,

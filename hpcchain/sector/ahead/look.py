@@ -13,7 +13,7 @@ never taken. Of molecules serial numbers are made negative before, and are new a
 import numpy as np
 
 from hpcchain.jit.decorators import concurrent, inlined, kernel, outlined
-from hpcchain.jit.threads import fence_acquire, fence_release, load_acquire, pause, store_release
+from hpcchain.jit.threads import fence_acquire, fence_full, load_acquire, pause, store_release
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.clock import since_start
@@ -22,7 +22,7 @@ from hpcchain.sector.ahead.taking import slot_of, tag_of
 from hpcchain.sector.events.carry_on import end_segment
 from hpcchain.sector.events.meet import meet
 from hpcchain.sector.events.members import MET
-from hpcchain.sector.queue.event_order import segment_end
+from hpcchain.sector.queue.event_order import in_queue, segment_end
 from hpcchain.sector.queue.tournament import BEFORE_LEAVES, COLUMN, ROW_BITS
 
 
@@ -34,6 +34,7 @@ def foresee(s, w, slot, i, partner, ticks, remainder, depth):
     ----------
     s, w : Sector
     slot : int
+        One that `_free_slot` gave.
     i, partner : int
         Bead, of two that of the lower id, and other bead, wall or SEGMENT_END.
     ticks, remainder, depth : float, float, int
@@ -44,8 +45,6 @@ def foresee(s, w, slot, i, partner, ticks, remainder, depth):
     bool
         Whether the slot has it; not where its molecules are being changed, or it is not in their segments' time.
     """
-    store_release(w.ahead, L.AHEAD_TAGS + slot, 0, L.NO_TAG)
-    fence_release()
     m = s.segment[i, L.MOLECULE]
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else m
     serial, other_serial = load_acquire(s.timing, m, L.SERIAL), load_acquire(s.timing, other, L.SERIAL)
@@ -79,6 +78,7 @@ def foresee(s, w, slot, i, partner, ticks, remainder, depth):
     w.slots[slot, L.SLOT_BEAD], w.slots[slot, L.SLOT_PARTNER] = i, partner
     w.slots[slot, L.SLOT_TICKS], w.slots[slot, L.SLOT_REM], w.slots[slot, L.SLOT_DEPTH] = ticks, remainder, depth
     w.slots[slot, L.SLOT_SERIAL], w.slots[slot, L.SLOT_OTHER_SERIAL] = serial, other_serial
+    w.slots[slot, L.SLOT_KEY] = in_queue(s, ticks, remainder)
     w.ahead[L.AHEAD_MADE] += 1
     store_release(w.ahead, L.AHEAD_TAGS + slot, 0, tag_of(i, m, partner))
     return True
@@ -130,18 +130,18 @@ def stay_ahead(s, w):
 
     It returns when it has rested for some time, which between two calls of the loop it does not.
     """
-    last, rested = -np.inf, np.int64(0)
+    last, first, rested = -np.inf, np.int64(-1), np.int64(0)
     while rested < PATIENCE:
         if load_acquire(w.ahead, L.AHEAD_STOP, 0) != 0:
             rested += 1
             pause()
             continue
         rested = np.int64(0)
-        now = load_acquire(s.key, L.TOP, L.ROOT)
-        if now == last:
+        key, m = load_acquire(s.key, L.TOP, L.ROOT), np.int64(s.winner[L.TOP, L.ROOT])
+        if key == last and m == first:
             pause()
         elif _look(s, w, AT_ONCE) == 0:
-            last = now
+            last, first = key, m
 
 
 @kernel
@@ -153,23 +153,22 @@ def _look(s, w, most):
         i, partner, ticks, remainder, depth = _event_of(s, np.int64(w.winner[e, WHICH]))
         if partner < -L.SIDES and partner != L.SEGMENT_END:
             continue
-        if (ticks - s.par[L.BASE]) * s.par[L.TICK] + remainder != w.key[e, 0]:
+        if in_queue(s, ticks, remainder) != w.key[e, 0]:
             continue
         m = s.segment[i, L.MOLECULE]
         other = s.segment[partner, L.MOLECULE] if partner >= 0 else m
         free = not _changes_before(w, e, m, other)
         w.winner[e, MEMBER], w.winner[e, OTHER] = m, other
-        now = load_acquire(s.key, L.TOP, L.ROOT)
-        if w.key[e, 0] <= now or not free or not _fits(s, w, m) or not _fits(s, w, other):
+        over = w.key[e, 0] < s.key[L.TOP, L.ROOT] or w.winner[e, WHICH] == s.winner[L.TOP, L.ROOT]
+        if over or not free or not _fits(s, w, m) or not _fits(s, w, other):
             continue
         serial, other_serial = s.timing[m, L.SERIAL], s.timing[other, L.SERIAL]
         tag = tag_of(i, m, partner)
         if slot_of(w, 0, tag, i, partner, ticks, remainder, depth, serial, other_serial) >= 0:
             continue
-        slot = _free_slot(w, now)
+        slot = _free_slot(s, w)
         if slot < 0:
             break
-        w.slots[slot, L.SLOT_KEY] = w.key[e, 0]
         if foresee(s, w, slot, i, partner, ticks, remainder, depth):
             made += 1
             w.ahead[L.AHEAD_NEXT] = (slot + 1) % L.SLOTS
@@ -195,12 +194,16 @@ def _changes_before(w, e, m, other):
 
 
 @kernel
-def _free_slot(w, now):
-    """Return a slot whose event is over, or that has none, -1 if there is none; they are used in turn."""
+def _free_slot(s, w):
+    """Return a slot whose event is over and that the loop will not take, -1 if there is none; they are used in turn."""
     for step in range(L.SLOTS):
         k = (w.ahead[L.AHEAD_NEXT] + step) % L.SLOTS
-        if w.ahead[L.AHEAD_TAGS + k] == L.NO_TAG or w.slots[k, L.SLOT_KEY] < now:
-            return k
+        key = load_acquire(w.slots, k, L.SLOT_KEY)
+        if key < s.key[L.TOP, L.ROOT]:
+            w.ahead[L.AHEAD_TAGS + k] = L.NO_TAG
+            fence_full()
+            if key < s.key[L.TOP, L.ROOT]:  # else the loop has been set back, and may have seen the tag
+                return k
     return -1
 
 

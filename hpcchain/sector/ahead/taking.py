@@ -9,7 +9,7 @@ import numpy as np
 
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.jit.struct import another
-from hpcchain.jit.threads import fence_acquire, fence_release
+from hpcchain.jit.threads import fence_acquire, fence_full, store_release
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.segment_bits import begin_writing, copy_segment, write_serial
@@ -68,6 +68,7 @@ def take(s, i, partner):
         How many molecules have new segments: the first rows of `member`; 0 where no slot has the event.
     """
     w = another(s, s.ahead[L.AHEAD_SECTOR])
+    fence_full()  # either the queue shows the second thread this event, or the tag is not there any more
     m = s.segment[i, L.MOLECULE]
     other = s.segment[partner, L.MOLECULE] if partner >= 0 else m
     serial, other_serial = s.timing[m, L.SERIAL], s.timing[other, L.SERIAL]
@@ -87,7 +88,8 @@ def take(s, i, partner):
         _take_molecule(s, w, 2 * slot + 1, other, last)
         s.member[1, L.MEMBER_ROW] = other
     _take_counts(s, w, slot, m)
-    fence_release()  # what has been read here is read before the queue shows that this event is over
+    w.ahead[L.AHEAD_TAGS + slot] = L.NO_TAG
+    store_release(w.slots, slot, L.SLOT_KEY, -np.inf)
     return members
 
 

@@ -47,7 +47,7 @@ from hpcchain.sector.events.members import (
     sort_members,
 )
 from hpcchain.sector.events.note import graze, note, note_rootless
-from hpcchain.sector.queue.event_order import ids_of, key_at_hand, key_of, segment_end
+from hpcchain.sector.queue.event_order import ids_of, in_queue, key_at_hand, key_of, segment_end
 from hpcchain.sector.queue.tournament import others_before
 from hpcchain.sector.search.broad_phase import all_listed, looking_back, within_sweep
 from hpcchain.sector.search.neighbour_lists import excluded, joined
@@ -399,7 +399,7 @@ def crowded_at(s, i, partner, m, other):
         return True  # what touches a ghost elsewhere is not in this queue
     if counts_resting(s):
         return True
-    latest = (s.par[L.NOW] - s.par[L.BASE]) * s.par[L.TICK] + s.par[L.NOW_REM] + s.par[L.SIMULTANEOUS]
+    latest = in_queue(s, s.par[L.NOW], s.par[L.NOW_REM]) + s.par[L.SIMULTANEOUS]
     if others_before(s, m, other, latest):
         return True
     if tied_with(s.next_event, i) != 0 or (partner >= 0 and tied_with(s.next_event, partner) != 0):

@@ -43,6 +43,12 @@ def segment_end(s, m):
 
 
 @inlined
+def in_queue(s, ticks, remainder):
+    """Return a time as the queue has it: since BASE, as one number [time]."""
+    return (ticks - s.par[L.BASE]) * s.par[L.TICK] + remainder
+
+
+@inlined
 def waits(s, m):
     """Whether molecule m's segment has no end here: its owner sends what follows it."""
     return s.mol[m, L.MOL_OWNERSHIP] == L.GHOST or s.mol[m, L.MOL_OWNERSHIP] == L.VACANT

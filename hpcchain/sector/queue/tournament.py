@@ -14,7 +14,7 @@ import numpy as np
 from hpcchain.jit.decorators import inlined, kernel, outlined
 from hpcchain.layout import arrays as L
 from hpcchain.layout.segment_bits import event_depth, partner_of
-from hpcchain.sector.queue.event_order import next_key_of
+from hpcchain.sector.queue.event_order import in_queue, next_key_of
 
 ROW_BITS = 2
 COLUMN = (1 << ROW_BITS) - 1
@@ -156,7 +156,7 @@ def queue_build(s):
     winner[:] = -1
     for m in range(entries):
         place, event = leaf_of(s, m), next_key_of(s, m)
-        key[place >> ROW_BITS, place & COLUMN] = (event.ticks - s.par[L.BASE]) * s.par[L.TICK] + event.remainder
+        key[place >> ROW_BITS, place & COLUMN] = in_queue(s, event.ticks, event.remainder)
         winner[place >> ROW_BITS, place & COLUMN] = m
     for row in range(len(key) - 1, 0, -1):
         best = _least_of_tied(s, row)

@@ -35,7 +35,7 @@ from hpcchain.propagators.interface import (
 )
 from hpcchain.propagators.steps.step_molecule import steps_figures, to_grid
 from hpcchain.propagators.taylor.graph_molecule import web_hanging
-from hpcchain.sector.queue.event_order import Key, ids_of, next_key_of, next_of_history, segment_end, waits
+from hpcchain.sector.queue.event_order import Key, ids_of, in_queue, next_key_of, next_of_history, segment_end, waits
 from hpcchain.sector.queue.tournament import queue_update
 from hpcchain.sector.search.broad_phase import sweep
 from hpcchain.sector.search.list_place import note_top_speed
@@ -271,7 +271,7 @@ def schedule_history(s, m):
 def _enqueue(s, m, ticks, remainder, holder):
     """Write down which bead has molecule m's earliest event, as `next_key_of` says, and renew its queue entry."""
     s.holder[m] = holder
-    queue_update(s, m, (ticks - s.par[L.BASE]) * s.par[L.TICK] + remainder)
+    queue_update(s, m, in_queue(s, ticks, remainder))
 
 
 PACE_MEMORY = 0.2

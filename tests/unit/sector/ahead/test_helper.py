@@ -166,7 +166,10 @@ def test_every_propagator(way, tmp_path):
     system = start(tmp_path, WAYS[way])
     two, engine = in_turn(system, 0.5)
     require_same(serial(system, 0.5), two, way)
-    assert taken(engine)[0] > 20
+    found, missed = taken(engine)
+    assert found > 20
+    if WAYS[way].get("step"):  # all segments end at one instant, and only the first of them is at hand
+        assert found > 5 * missed
 
 
 @pytest.mark.long

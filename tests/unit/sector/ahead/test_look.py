@@ -1,5 +1,7 @@
 """Outcomes made ahead of time: those of the events that come next, as the engine itself makes them, and no others."""
 
+from types import FunctionType
+
 import numpy as np
 import pytest
 
@@ -41,8 +43,14 @@ def sectors():
     engine.core.helper = InTurn()
     engine.advance(0.3)
     small = engine.core.helper.small
-    small.ahead[L.AHEAD_TAGS :] = L.NO_TAG
+    give_up(small)
     return engine.sector, small
+
+
+def give_up(small):
+    """Have all slots be free."""
+    small.ahead[L.AHEAD_TAGS :] = L.NO_TAG
+    small.slots[:, L.SLOT_KEY] = -np.inf
 
 
 def tags(small):
@@ -80,7 +88,7 @@ def test_a_molecule_that_changes_has_no_outcome(sectors):
     tag = int(small.ahead[L.AHEAD_TAGS + tags(small)[0]])
     m = s.segment[tag, L.MOLECULE] if tag >= 0 else -2 - tag
     number = len(tags(small))
-    small.ahead[L.AHEAD_TAGS :] = L.NO_TAG
+    give_up(small)
     serial = s.timing[m, L.SERIAL]
     begin(s, m)
     assert look(s, small, 100) == number - 1
@@ -107,6 +115,43 @@ def test_a_slot_is_not_used_again_before_its_event_is_over(sectors):
     small.slots[kept[0], L.SLOT_KEY] = np.nextafter(s.key[L.TOP, L.ROOT], -np.inf)
     assert look(s, small, 1) == 1
     assert np.flatnonzero(small.ahead[L.AHEAD_TAGS :] != 10**9).tolist() == [kept[0]]
+
+
+def test_a_slot_is_left_alone_whose_event_the_loop_comes_to_again(sectors):
+    """In a window the loop may be set back while the slot is given up, and have seen the tag before."""
+    s, small = sectors
+    look(s, small, 100)
+    first, second = tags(small)[:2]
+    key = s.key[L.TOP, L.ROOT]
+    small.slots[:, L.SLOT_KEY] = np.inf
+    small.slots[[first, second], L.SLOT_KEY] = key
+    small.ahead[L.AHEAD_NEXT] = first
+    small.ahead[L.AHEAD_TAGS : L.AHEAD_TAGS + first] = 10**9
+
+    def set_back():
+        s.key[L.TOP, L.ROOT] = key
+
+    source = looking._free_slot.py_func
+    plain = {"load_acquire": lambda array, *at: array[at], "fence_full": set_back}
+    free_slot = FunctionType(source.__code__, source.__globals__ | plain)
+    s.key[L.TOP, L.ROOT] = later = np.nextafter(key, np.inf)
+    assert free_slot(s, small) == -1 and first not in tags(small)
+    plain["fence_full"] = lambda: None
+    free_slot = FunctionType(source.__code__, source.__globals__ | plain)
+    assert free_slot(s, small) == -1
+    s.key[L.TOP, L.ROOT] = later
+    assert free_slot(s, small) == first
+
+
+def test_an_outcome_that_is_taken_gives_its_slot_back():
+    engine = Engine(gas(NAMES * 4, 1, 2.6), threads=2)
+    engine.core.helper = engine.core.batch = InTurn()
+    engine.advance(1.0)
+    assert engine.sector.ahead[L.AHEAD_TAKEN] > L.SLOTS
+    small = engine.core.helper.small
+    has_none = small.ahead[L.AHEAD_TAGS :] == L.NO_TAG
+    assert np.isneginf(small.slots[has_none, L.SLOT_KEY]).any()
+    assert (small.slots[~has_none, L.SLOT_KEY] > -np.inf).all()
 
 
 class Compared(InTurn):
