@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import signal
+import threading
 from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import cast
@@ -23,7 +24,7 @@ class Stopped(HpcchainError):
 
 
 class Signals:
-    """Remembers signals until the run looks; use as a context.
+    """Remembers signals until the run looks; use as a context. Threads besides the main one have none.
 
     Attributes
     ----------
@@ -70,8 +71,9 @@ class Signals:
         self.saves = max(self.saves, saves)
 
     def __enter__(self) -> Signals:
-        self._watch(STOP, self._on_stop)
-        self._watch(SAVE, self._on_save)
+        if threading.current_thread() is threading.main_thread():
+            self._watch(STOP, self._on_stop)
+            self._watch(SAVE, self._on_save)
         for earlier in self._outer():
             self._stop |= earlier.stop
             self._save |= earlier.save

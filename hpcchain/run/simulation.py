@@ -181,6 +181,7 @@ class Simulation:
             raise UsageError("run: this Simulation is closed; 'hpcchain resume' goes on with what it wrote")
         if self._busy:
             raise UsageError("run: goes on already: an action of every() cannot run the Simulation that calls it")
+        dt, until = (None if value is None else float(value) for value in (dt, until))  # not of numpy's precision
         end = self.time + dt if dt is not None else self._run.end if until is None else until
         if not (math.isfinite(end) and end >= self.time):
             raise UsageError(f"run: the time {end} is not after the present one, {self.time}")
@@ -296,6 +297,8 @@ class Simulation:
 
     def close(self) -> None:
         """Write a last frame and a checkpoint, complete the output, and release the folder."""
+        if self._busy:
+            raise UsageError("close: an action of every() cannot close the Simulation that calls it: return True")
         self._closed = True
         if self._open:
             self._open = False
@@ -376,7 +379,10 @@ def require_path(name: str, value: object, more: str = "") -> None:
 
 def is_number(value: object) -> bool:
     """Return whether a value is a finite real number."""
-    return isinstance(value, Real) and math.isfinite(value)
+    try:
+        return isinstance(value, Real) and math.isfinite(value)
+    except OverflowError:  # a whole number that no float holds
+        return False
 
 
 def ranks_of(comm: Communicator | Single | None) -> Single | World:

@@ -4,6 +4,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -243,6 +245,33 @@ def test_a_simulation_past_the_inputs_end_can_be_resumed(place):
     assert compare(place / "longer" / "trajectory.h5", place / "out" / "trajectory.h5") is None
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.float32, np.float64, Fraction, int])
+def test_times_may_be_numbers_of_any_kind(place, tmp_path, kind):
+    with hpcchain.Simulation(place / "in.toml", output=tmp_path / "out") as simulation:
+        simulation.every(kind(1), lambda each: None)
+        simulation.run(0.1)
+        assert simulation.run(kind(1)) == 1.1 and type(simulation.time) is float
+        assert simulation.run(until=kind(2)) == 2.0 and type(simulation.time) is float
+    for name in ("trajectory", "events", "observables"):
+        assert compare(tmp_path / "out" / f"{name}.h5", place / "out" / f"{name}.h5") is None
+
+
+def test_commands_and_simulations_run_in_threads(place, tmp_path):
+    def go():
+        codes.append(api.run(place / "in.toml", output=tmp_path / "a", until=1.0, comm=Single()))
+        codes.append(api.resume(tmp_path / "a", until=2.0, comm=Single()))
+        with hpcchain.Simulation(place / "in.toml", output=tmp_path / "b") as simulation:
+            simulation.run()
+
+    codes = []
+    thread = threading.Thread(target=go)
+    thread.start()
+    thread.join()
+    assert codes == [0, 0]
+    for name in ("a", "b"):
+        assert compare(tmp_path / name / "trajectory.h5", place / "out" / "trajectory.h5") is None
+
+
 def test_callbacks_can_end_a_run_and_times_are_checked(place):
     simulation = hpcchain.Simulation(place / "in.toml")
     simulation.every(0.25, lambda each: each.time >= 0.5)
@@ -258,11 +287,16 @@ def test_callbacks_can_end_a_run_and_times_are_checked(place):
     [
         (lambda simulation: simulation.run("1"), "'1' is no time"),
         (lambda simulation: simulation.run(float("nan")), "nan is no time"),
+        (lambda simulation: simulation.run(10**400), "10+ is no time"),
         (lambda simulation: simulation.every(0.0, print), "interval 0.0 is no number above 0"),
         (lambda simulation: simulation.every(0.1, "print"), "'print' cannot be called"),
         (
             lambda simulation: [simulation.every(0.1, lambda each: each.run(1.0)), simulation.run(0.5)],
             "goes on already",
+        ),
+        (
+            lambda simulation: [simulation.every(0.1, lambda each: each.close()), simulation.run(0.5)],
+            "cannot close the Simulation that calls it: return True",
         ),
         (lambda simulation: [simulation.close(), simulation.run(0.5)], "this Simulation is closed"),
     ],
