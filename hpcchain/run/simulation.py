@@ -25,7 +25,7 @@ from hpcchain.model.system import State
 from hpcchain.observe.observables import Observables
 from hpcchain.parallel.agreement import Communicator
 from hpcchain.parallel.comm import Single, World, launched, world
-from hpcchain.parallel.signals import Signals
+from hpcchain.parallel.signals import Signals, interrupts_later
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run, sums_of
@@ -188,8 +188,9 @@ class Simulation:
         require_walls_apart(self._run.config, end)
         self._run.end = max(self._run.end, end)
         if not self._open:
-            self._run.open()
-            self._open = True
+            with interrupts_later():
+                self._run.open()
+                self._open = True
         self._totals.gather()
         self._totals.begin_interval()
         self._begin, self._busy = self.time, True
@@ -300,15 +301,16 @@ class Simulation:
         if self._busy:
             raise UsageError("close: an action of every() cannot close the Simulation that calls it: return True")
         self._closed = True
-        if self._open:
-            self._open = False
-            self._run.end_at(self.time)
-            try:
-                self._run.finish()
-            finally:
-                if self._growth is not None:
-                    self._growth.forget()
-        self._stack.close()
+        with self._stack:
+            if self._open:
+                self._open = False
+                self._run.end_at(self.time)
+                try:
+                    with interrupts_later():
+                        self._run.finish()
+                finally:
+                    if self._growth is not None:
+                        self._growth.forget()
 
     def __enter__(self) -> Simulation:
         return self

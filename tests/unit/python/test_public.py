@@ -1,7 +1,9 @@
 """The public names of Python: read, System and Simulation, alone and on ranks, against what the commands write."""
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -14,9 +16,11 @@ import hpcchain
 from hpcchain import api
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, UsageError
+from hpcchain.io.output.parts import PartWriter
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import OPEN
 from hpcchain.parallel.comm import Single
+from hpcchain.run.recorder import Recorder
 from tests.support.analysed import write_run
 from tests.support.launching import run_python
 from tests.support.unfinished import FRAMES, PARTS, run_folder
@@ -252,6 +256,41 @@ def test_times_may_be_numbers_of_any_kind(place, tmp_path, kind):
         simulation.run(0.1)
         assert simulation.run(kind(1)) == 1.1 and type(simulation.time) is float
         assert simulation.run(until=kind(2)) == 2.0 and type(simulation.time) is float
+    for name in ("trajectory", "events", "observables"):
+        assert compare(tmp_path / "out" / f"{name}.h5", place / "out" / f"{name}.h5") is None
+
+
+def test_an_interrupt_while_output_is_written_comes_after_it(place, tmp_path, monkeypatch):
+    """As Ctrl-C in a notebook, where the next cell may go on."""
+    interrupted = {}
+
+    def interrupt_once(kind, name):
+        def interrupted_by(self, *given, **named):
+            if interrupted.setdefault((kind, name), True):
+                interrupted[kind, name] = False
+                signal.raise_signal(signal.SIGINT)
+            return before(self, *given, **named)
+
+        before = getattr(kind, name)
+        monkeypatch.setattr(kind, name, interrupted_by)
+
+    for name in ("open", "close", "frame", "assemble"):
+        interrupt_once(Recorder, name)
+    interrupt_once(PartWriter, "report")
+    handler = signal.getsignal(signal.SIGINT)
+    simulation = hpcchain.Simulation(
+        place / "in.toml", output=tmp_path / "out", overrides=["output.checkpoint_every=1"]
+    )
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        while simulation.time < 2.0:
+            with contextlib.suppress(KeyboardInterrupt):
+                simulation.run()
+        with pytest.raises(KeyboardInterrupt):
+            simulation.close()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert len(interrupted) == 5 and not any(interrupted.values()) and not (tmp_path / "out" / "run.lock").exists()
     for name in ("trajectory", "events", "observables"):
         assert compare(tmp_path / "out" / f"{name}.h5", place / "out" / f"{name}.h5") is None
 
