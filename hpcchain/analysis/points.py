@@ -80,7 +80,7 @@ def settings_of(runs: Sequence[Path | str]) -> list[Settings]:
     DataError
         Where a run has no input.
     """
-    folders = [Path(run) if Path(run).is_dir() else Path(run).parent for run in runs]
+    folders = [Path(run).parent if Path(run).is_file() else Path(run) for run in runs]
     homes = {folder.resolve().parent for folder in folders}
     if len(homes) == 1 and is_ensemble(home := homes.pop()):
         rows = {row.run: row.settings for row in read_runs(home)}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import signal
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import cast
 
@@ -23,7 +25,7 @@ class Stopped(HpcchainError):
 
 
 class Signals:
-    """Remembers signals until the run looks; use as a context.
+    """Remembers signals until the run looks; use as a context. Threads besides the main one have none.
 
     Attributes
     ----------
@@ -70,8 +72,9 @@ class Signals:
         self.saves = max(self.saves, saves)
 
     def __enter__(self) -> Signals:
-        self._watch(STOP, self._on_stop)
-        self._watch(SAVE, self._on_save)
+        if threading.current_thread() is threading.main_thread():
+            self._watch(STOP, self._on_stop)
+            self._watch(SAVE, self._on_save)
         for earlier in self._outer():
             self._stop |= earlier.stop
             self._save |= earlier.save
@@ -132,6 +135,22 @@ def interrupt_handler() -> Handler | None:
     handler = signal.getsignal(signal.SIGINT)
     raises = handler is signal.default_int_handler or getattr(handler, "__func__", None) is Signals._on_interrupt
     return cast("Handler", handler) if raises else None
+
+
+@contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the body, where it would raise: a Python program may go on after it."""
+    handler = interrupt_handler() if threading.current_thread() is threading.main_thread() else None
+    came: list[tuple[int, FrameType | None]] = []
+    if handler is not None:
+        signal.signal(signal.SIGINT, lambda *given: came.append(given))
+    try:
+        yield
+    finally:
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
+    if handler is not None and came:
+        handler(*came[0])
 
 
 def _ignore() -> None:

@@ -29,6 +29,7 @@ from hpcchain.observe.observables import Observables, kept_energy
 from hpcchain.observe.runlog import RunLog, duration
 from hpcchain.observe.timers import WITHIN, Timers, table
 from hpcchain.parallel.agreement import gathered
+from hpcchain.parallel.signals import interrupts_later
 from hpcchain.parallel.slabs import BLOCK, slab
 from hpcchain.propagators.catalogue import PROPAGATORS
 from hpcchain.run.engines import (
@@ -180,14 +181,16 @@ class Run:
     def carry(self, until: float) -> int | None:
         """Run to a time, up to the end time, writing what is due; return the exit code of an early stop, else None."""
         while True:
-            self._serve()
+            with interrupts_later():
+                self._serve()
             if self.time >= until:
                 return None
             requests = self._requests()
             if requests.stop or requests.limit:
                 return self._stop("asked to by a signal" if requests.stop else "the wall limit is near")
             if requests.save or requests.wall:
-                self._checkpoint_in_passing(requests.save)
+                with interrupts_later():
+                    self._checkpoint_in_passing(requests.save)
             self._advance(min(until, self.frames.next, self.reports.next, self.checkpoints.next))
 
     def require_possible(self, path: Path) -> None:

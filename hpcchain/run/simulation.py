@@ -25,7 +25,7 @@ from hpcchain.model.system import State
 from hpcchain.observe.observables import Observables
 from hpcchain.parallel.agreement import Communicator
 from hpcchain.parallel.comm import Single, World, launched, world
-from hpcchain.parallel.signals import Signals
+from hpcchain.parallel.signals import Signals, interrupts_later
 from hpcchain.run import folder as folders
 from hpcchain.run.compiling import CompilingNotice
 from hpcchain.run.controller import Run, sums_of
@@ -181,14 +181,16 @@ class Simulation:
             raise UsageError("run: this Simulation is closed; 'hpcchain resume' goes on with what it wrote")
         if self._busy:
             raise UsageError("run: goes on already: an action of every() cannot run the Simulation that calls it")
+        dt, until = (None if value is None else float(value) for value in (dt, until))  # not of numpy's precision
         end = self.time + dt if dt is not None else self._run.end if until is None else until
         if not (math.isfinite(end) and end >= self.time):
             raise UsageError(f"run: the time {end} is not after the present one, {self.time}")
         require_walls_apart(self._run.config, end)
         self._run.end = max(self._run.end, end)
         if not self._open:
-            self._run.open()
-            self._open = True
+            with interrupts_later():
+                self._run.open()
+                self._open = True
         self._totals.gather()
         self._totals.begin_interval()
         self._begin, self._busy = self.time, True
@@ -296,16 +298,19 @@ class Simulation:
 
     def close(self) -> None:
         """Write a last frame and a checkpoint, complete the output, and release the folder."""
+        if self._busy:
+            raise UsageError("close: an action of every() cannot close the Simulation that calls it: return True")
         self._closed = True
-        if self._open:
-            self._open = False
-            self._run.end_at(self.time)
-            try:
-                self._run.finish()
-            finally:
-                if self._growth is not None:
-                    self._growth.forget()
-        self._stack.close()
+        with self._stack:
+            if self._open:
+                self._open = False
+                self._run.end_at(self.time)
+                try:
+                    with interrupts_later():
+                        self._run.finish()
+                finally:
+                    if self._growth is not None:
+                        self._growth.forget()
 
     def __enter__(self) -> Simulation:
         return self
@@ -376,7 +381,10 @@ def require_path(name: str, value: object, more: str = "") -> None:
 
 def is_number(value: object) -> bool:
     """Return whether a value is a finite real number."""
-    return isinstance(value, Real) and math.isfinite(value)
+    try:
+        return isinstance(value, Real) and math.isfinite(value)
+    except OverflowError:  # a whole number that no float holds
+        return False
 
 
 def ranks_of(comm: Communicator | Single | None) -> Single | World:

@@ -90,6 +90,8 @@ def test_runs_of_no_ensemble_are_compared_by_their_inputs(many, tmp_path):
     path.unlink()
     with pytest.raises(DataError, match=r"holds no input.toml"):
         points.points_of(runs, "initial.seed")
+    with pytest.raises(DataError, match=r"gone: holds no input.toml"):
+        points.points_of([tmp_path / "gone", *runs], "initial.seed")
 
 
 def test_keys_of_several_tables_are_named_as_set_does():

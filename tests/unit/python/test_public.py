@@ -1,9 +1,13 @@
 """The public names of Python: read, System and Simulation, alone and on ranks, against what the commands write."""
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,9 +16,11 @@ import hpcchain
 from hpcchain import api
 from hpcchain.config import load_config
 from hpcchain.errors import ConfigError, DataError, UsageError
+from hpcchain.io.output.parts import PartWriter
 from hpcchain.io.tools.compare import compare
 from hpcchain.model.system import OPEN
 from hpcchain.parallel.comm import Single
+from hpcchain.run.recorder import Recorder
 from tests.support.analysed import write_run
 from tests.support.launching import run_python
 from tests.support.unfinished import FRAMES, PARTS, run_folder
@@ -243,6 +249,68 @@ def test_a_simulation_past_the_inputs_end_can_be_resumed(place):
     assert compare(place / "longer" / "trajectory.h5", place / "out" / "trajectory.h5") is None
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.float32, np.float64, Fraction, int])
+def test_times_may_be_numbers_of_any_kind(place, tmp_path, kind):
+    with hpcchain.Simulation(place / "in.toml", output=tmp_path / "out") as simulation:
+        simulation.every(kind(1), lambda each: None)
+        simulation.run(0.1)
+        assert simulation.run(kind(1)) == 1.1 and type(simulation.time) is float
+        assert simulation.run(until=kind(2)) == 2.0 and type(simulation.time) is float
+    for name in ("trajectory", "events", "observables"):
+        assert compare(tmp_path / "out" / f"{name}.h5", place / "out" / f"{name}.h5") is None
+
+
+def test_an_interrupt_while_output_is_written_comes_after_it(place, tmp_path, monkeypatch):
+    """As Ctrl-C in a notebook, where the next cell may go on."""
+    interrupted = {}
+
+    def interrupt_once(kind, name):
+        def interrupted_by(self, *given, **named):
+            if interrupted.setdefault((kind, name), True):
+                interrupted[kind, name] = False
+                signal.raise_signal(signal.SIGINT)
+            return before(self, *given, **named)
+
+        before = getattr(kind, name)
+        monkeypatch.setattr(kind, name, interrupted_by)
+
+    for name in ("open", "close", "frame", "assemble"):
+        interrupt_once(Recorder, name)
+    interrupt_once(PartWriter, "report")
+    handler = signal.getsignal(signal.SIGINT)
+    simulation = hpcchain.Simulation(
+        place / "in.toml", output=tmp_path / "out", overrides=["output.checkpoint_every=1"]
+    )
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        while simulation.time < 2.0:
+            with contextlib.suppress(KeyboardInterrupt):
+                simulation.run()
+        with pytest.raises(KeyboardInterrupt):
+            simulation.close()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert len(interrupted) == 5 and not any(interrupted.values()) and not (tmp_path / "out" / "run.lock").exists()
+    for name in ("trajectory", "events", "observables"):
+        assert compare(tmp_path / "out" / f"{name}.h5", place / "out" / f"{name}.h5") is None
+
+
+def test_commands_and_simulations_run_in_threads(place, tmp_path):
+    def go():
+        codes.append(api.run(place / "in.toml", output=tmp_path / "a", until=1.0, comm=Single()))
+        codes.append(api.resume(tmp_path / "a", until=2.0, comm=Single()))
+        with hpcchain.Simulation(place / "in.toml", output=tmp_path / "b") as simulation:
+            simulation.run()
+
+    codes = []
+    thread = threading.Thread(target=go)
+    thread.start()
+    thread.join()
+    assert codes == [0, 0]
+    for name in ("a", "b"):
+        assert compare(tmp_path / name / "trajectory.h5", place / "out" / "trajectory.h5") is None
+
+
 def test_callbacks_can_end_a_run_and_times_are_checked(place):
     simulation = hpcchain.Simulation(place / "in.toml")
     simulation.every(0.25, lambda each: each.time >= 0.5)
@@ -258,11 +326,16 @@ def test_callbacks_can_end_a_run_and_times_are_checked(place):
     [
         (lambda simulation: simulation.run("1"), "'1' is no time"),
         (lambda simulation: simulation.run(float("nan")), "nan is no time"),
+        (lambda simulation: simulation.run(10**400), "10+ is no time"),
         (lambda simulation: simulation.every(0.0, print), "interval 0.0 is no number above 0"),
         (lambda simulation: simulation.every(0.1, "print"), "'print' cannot be called"),
         (
             lambda simulation: [simulation.every(0.1, lambda each: each.run(1.0)), simulation.run(0.5)],
             "goes on already",
+        ),
+        (
+            lambda simulation: [simulation.every(0.1, lambda each: each.close()), simulation.run(0.5)],
+            "cannot close the Simulation that calls it: return True",
         ),
         (lambda simulation: [simulation.close(), simulation.run(0.5)], "this Simulation is closed"),
     ],
