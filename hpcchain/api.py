@@ -252,14 +252,8 @@ def resume(
         New end time [time].
     output : path, optional
         Another directory to write to; the output up to the checkpoint is copied there.
-    comm : Single or World, optional
-        One rank without it.
-    wall_limit : float, optional
-        Stop with a checkpoint before this is used up [wall seconds].
-    silence : float
-        After so long without a step each rank writes what it is doing; 0: never [wall seconds].
-    trust_code : bool
-        Run potentials' files that other users could have changed.
+    comm, wall_limit, silence, trust_code :
+        As for `run`.
     ranks_per_run : int, optional
         As for `run_many`.
     """
@@ -333,11 +327,7 @@ def build(
         The input file, of one copy.
     out : path
         The start file.
-    overrides : sequence of str
-        "key.sub=value".
-    comm : Single or World, optional
-        One rank without it.
-    trust_code : bool
+    overrides, comm, trust_code :
         As for `run`.
     copies : (int, int, int), optional
         How many along each axis; their Config is that of a run that begins with them.
@@ -384,9 +374,7 @@ def build_from(
         "key.sub=value"; molecule.KEY holds for all molecules if the input has no [[molecule]].
     grow : bool
         Whether beads that overlap begin smaller and grow.
-    comm : Single or World, optional
-        One rank without it.
-    trust_code : bool
+    comm, trust_code :
         As for `run`.
     """
     comm = comm or Single()

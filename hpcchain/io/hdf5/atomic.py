@@ -121,6 +121,12 @@ def replacing(path: Path | str, comm: Communicator | None = None) -> Iterator[Pa
         raise
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in UTF-8; not collective."""
+    with replacing(path) as temp:
+        temp.write_text(text, encoding="utf-8")
+
+
 def remove_leftovers(folder: Path, comm: Communicator | None = None) -> None:
     """Remove the temporary files of killed runs in a folder, if it exists."""
     root_does(comm, folder, "removing leftovers", lambda: _remove_leftovers(Path(folder)))
