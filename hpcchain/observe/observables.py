@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hpcchain.model.physics.constants import ExtendedPhysics
-from hpcchain.model.physics.external import gravity_of
+from hpcchain.model.physics.external import gravity_of, not_one_volume
 from hpcchain.model.physics.spins import spinning
 from hpcchain.model.system import WALL
 
@@ -79,9 +79,7 @@ class Observables:
         self._mass = np.where(examples.fixed, 0.0, examples.mass)
         copies = np.repeat(self.composition.copies, np.diff(examples.first_bead))
         self._spinning = int(np.sum(copies[spinning(examples)]))
-        walls = system.physics.extended.walls
-        cut = any(wall.closes or wall.shape for wall in walls)  # so that beads do not have the box's volume
-        self._no_pressure = examples.fixed.any() or cut
+        self._no_pressure = examples.fixed.any() or not_one_volume(system.physics)
         self.stepped = bool(system.physics.steps)
         smooth = replace(system.physics.extended, exclude=False, pairs=()) == ExtendedPhysics()  # all act along normals
         self._carries_energy = smooth and not (self.stepped or self._no_pressure)

@@ -15,6 +15,7 @@ from hpcchain.layout import arrays as L
 from hpcchain.machine import cores_allowed, processors_allowed
 from hpcchain.model.molecules.long_chains import asks_for_stretches, divided_classes, whole_chains
 from hpcchain.model.physics.extended import widened
+from hpcchain.model.physics.external import draws_momenta
 from hpcchain.model.physics.spins import orientations_at
 from hpcchain.model.starts.constraints import degrees_of_freedom
 from hpcchain.model.starts.levels import range_of, wrong_level
@@ -37,8 +38,6 @@ FRAME = ("position", "velocity", "image")
 ENERGIES, ANGULAR_VELOCITY = "energies", "angular_velocity"
 Slabs = dict[str, NDArray[np.float64] | NDArray[np.int64]]
 """This rank's slabs of what beads have, by name; see `in_slabs`."""
-Sectors = tuple[int, ...] | Literal["auto", "all"]
-"""What an input says of them."""
 
 
 def engine_for(
@@ -115,7 +114,7 @@ def sharing_at_work(comm: Single | World, ranks: int) -> int:
     return sum(works and not here.isdisjoint(theirs) for works, theirs in comm.on_node((comm.rank < ranks, here)))
 
 
-def ranks_for(work: Work, sectors: Sectors, ranks: int, stepped: bool) -> int:
+def ranks_for(work: Work, sectors: tuple[int, ...] | Literal["auto", "all"], ranks: int, stepped: bool) -> int:
     """Return how many of some ranks have molecules, from the beginning to the end; `stepped`: by the engine of steps.
 
     Sectors that the input asks for are one for each rank with molecules. Where they are more than there are ranks, they
@@ -197,9 +196,9 @@ def report_threads(config: Config, comm: Single | World, engine: interface.Engin
 def freedom_of(system: System, comm: Single | World) -> int:
     """Return the degrees of freedom of a system, of which each rank may have a part; collective.
 
-    A thermostat, or a thermal wall, draws velocities and so moves the centre of mass, too: it counts then.
+    A thermostat, or a thermal wall, moves the centre of mass, too: it counts then.
     """
-    drawn = 3 if system.physics.acting.thermostat is not None or system.physics.extended.seed is not None else 0
+    drawn = 3 if draws_momenta(system.physics) else 0
     if system.held is None:
         return drawn + degrees_of_freedom(system.topology.whole(), system.state.position)
     composition = system.topology

@@ -17,6 +17,16 @@ def exchanges_energy(physics: Physics) -> bool:
     return own or any(wall.moves or wall.temperature for wall in acting.walls)
 
 
+def draws_momenta(physics: Physics) -> bool:
+    """Whether a thermostat, or a thermal wall, draws velocities, and with them those of the centre of mass."""
+    return physics.acting.thermostat is not None or physics.extended.seed is not None
+
+
+def not_one_volume(physics: Physics) -> bool:
+    """Whether walls move inwards or outwards or have shapes, so that beads do not have the box's volume."""
+    return any(wall.closes or wall.shape for wall in physics.extended.walls)
+
+
 def loses_energy(physics: Physics) -> bool:
     """Whether contacts with some wall, or bridges that break, take energy."""
     walls = physics.extended.walls

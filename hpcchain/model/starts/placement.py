@@ -185,13 +185,10 @@ def place(
         firsts, ids = group.beads[:, 0].copy(), group.molecules.astype(np.uint64)
         budget = DRAWS + DRAWS_PER_BEAD * len(group.mass)
         if group.has_cycles or group.is_stiff:
-            if group.is_stiff:
-                shapes = group.site[None] if group.is_body else straight(group)
-            else:
-                shapes = kind.conformations(scale, known)
-            shapes, turned = kind.shapes_within(shapes), not (group.rod and parallel)
-            if not turned:  # along the longest axis, of those without walls where there are any
-                shapes = straight(group, int(np.lexsort((-box.size, box.boundary == WALL))[0]))
+            shapes = kind.shapes_within(shape_of(group) if group.is_stiff else kind.conformations(scale, known))
+            turned = not (group.rod and parallel)
+            if not turned:
+                shapes = straight(group, longest_axis(box))
             failed = kernel.place_rigids(grid, constants, firsts, ids, shapes, turned, seed, stream, DRAWS)
         else:
             through = not kind.sought.self_contact
@@ -259,6 +256,16 @@ def tree_limits(
 def straight(group: Group, axis: int = 0) -> np.ndarray:
     """Return (1, n, 3) positions of a rod's beads about its centre of mass, along an axis."""
     return sites(group.length, group.mass)[None, :, None] * np.eye(3)[axis]
+
+
+def shape_of(group: Group) -> np.ndarray:
+    """Return (1, n, 3) positions of a rod's or rigid body's beads about its centre of mass."""
+    return group.site[None] if group.is_body else straight(group)
+
+
+def longest_axis(box: Box) -> int:
+    """Return the axis along which rods have most room: one without walls where there is one, else the longest."""
+    return int(np.lexsort((-box.size, box.boundary == WALL))[0])
 
 
 def several(group: Group, make: Callable[[int], np.ndarray | None]) -> np.ndarray:
