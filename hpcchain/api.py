@@ -16,10 +16,10 @@ from hpcchain.config.demands.cautions import cautions
 from hpcchain.config.load import read_table
 from hpcchain.config.override import apply
 from hpcchain.config.vary import Combination, combinations
-from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, UsageError
+from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint.layout import whole
-from hpcchain.io.checkpoint.store import newest_valid
+from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.collective import on_root, root_does
 from hpcchain.io.hdf5.files import reading, require_parallel, wrong_contents
 from hpcchain.io.output.lineage import CHECKPOINTS, GROWTH, INPUT
@@ -42,9 +42,7 @@ from hpcchain.run.simulation import complete
 from hpcchain.run.starts.growth_file import GrowthFile, input_of
 from hpcchain.run.starts.preconditions import (
     counted_on,
-    has_checkpoints,
     newest,
-    require_exists,
     require_free,
     require_reported,
     require_same_physics,
@@ -259,7 +257,8 @@ def resume(
     """
     limit, comm = WallLimit(wall_limit), comm or Single()
     source, mpi = Path(source), comm.mpi
-    require_exists(source, mpi)
+    if not root_does(mpi, source, "looking for it", source.exists):
+        raise DataError(f"{source}: no such file or directory; name a run's output directory or one of its checkpoints")
     if root_does(mpi, source, "looking at it", lambda: is_ensemble(source)):
         if output is not None:
             raise UsageError(f"{source}: is an ensemble, which goes on where it is; leave out --output")
@@ -279,7 +278,7 @@ def resume(
     copying = home is None or folder.resolve() != home.resolve()
     with Signals() as signals, FolderLock(folder, mpi), Watchdog(comm, folder, silence), CompilingNotice():
         growing = input_of(home, mpi) if is_run and not copying else None
-        if growing is not None and not has_checkpoints(home, mpi):
+        if growing and not root_does(mpi, home, "listing checkpoints", lambda: list_checkpoints(home / CHECKPOINTS)):
             on_root(mpi, lambda: try_steps(growing, trust_code, home / GROWTH))
             return complete(with_end(growing, until), folder, comm, signals, limit)
         earlier = output_in(home, mpi)
