@@ -16,10 +16,10 @@ from hpcchain.config.demands.cautions import cautions
 from hpcchain.config.load import read_table
 from hpcchain.config.override import apply
 from hpcchain.config.vary import Combination, combinations
-from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, UsageError
+from hpcchain.errors import EXIT_DONE, CodeError, ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.checkpoint import read_checkpoint, write_checkpoint
 from hpcchain.io.checkpoint.layout import whole
-from hpcchain.io.checkpoint.store import newest_valid
+from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
 from hpcchain.io.hdf5.collective import on_root, root_does
 from hpcchain.io.hdf5.files import reading, require_parallel, wrong_contents
 from hpcchain.io.output.lineage import CHECKPOINTS, GROWTH, INPUT
@@ -42,9 +42,7 @@ from hpcchain.run.simulation import complete
 from hpcchain.run.starts.growth_file import GrowthFile, input_of
 from hpcchain.run.starts.preconditions import (
     counted_on,
-    has_checkpoints,
     newest,
-    require_exists,
     require_free,
     require_reported,
     require_same_physics,
@@ -252,20 +250,15 @@ def resume(
         New end time [time].
     output : path, optional
         Another directory to write to; the output up to the checkpoint is copied there.
-    comm : Single or World, optional
-        One rank without it.
-    wall_limit : float, optional
-        Stop with a checkpoint before this is used up [wall seconds].
-    silence : float
-        After so long without a step each rank writes what it is doing; 0: never [wall seconds].
-    trust_code : bool
-        Run potentials' files that other users could have changed.
+    comm, wall_limit, silence, trust_code :
+        As for `run`.
     ranks_per_run : int, optional
         As for `run_many`.
     """
     limit, comm = WallLimit(wall_limit), comm or Single()
     source, mpi = Path(source), comm.mpi
-    require_exists(source, mpi)
+    if not root_does(mpi, source, "looking for it", source.exists):
+        raise DataError(f"{source}: no such file or directory; name a run's output directory or one of its checkpoints")
     if root_does(mpi, source, "looking at it", lambda: is_ensemble(source)):
         if output is not None:
             raise UsageError(f"{source}: is an ensemble, which goes on where it is; leave out --output")
@@ -285,7 +278,7 @@ def resume(
     copying = home is None or folder.resolve() != home.resolve()
     with Signals() as signals, FolderLock(folder, mpi), Watchdog(comm, folder, silence), CompilingNotice():
         growing = input_of(home, mpi) if is_run and not copying else None
-        if growing is not None and not has_checkpoints(home, mpi):
+        if growing and not root_does(mpi, home, "listing checkpoints", lambda: list_checkpoints(home / CHECKPOINTS)):
             on_root(mpi, lambda: try_steps(growing, trust_code, home / GROWTH))
             return complete(with_end(growing, until), folder, comm, signals, limit)
         earlier = output_in(home, mpi)
@@ -333,11 +326,7 @@ def build(
         The input file, of one copy.
     out : path
         The start file.
-    overrides : sequence of str
-        "key.sub=value".
-    comm : Single or World, optional
-        One rank without it.
-    trust_code : bool
+    overrides, comm, trust_code :
         As for `run`.
     copies : (int, int, int), optional
         How many along each axis; their Config is that of a run that begins with them.
@@ -384,9 +373,7 @@ def build_from(
         "key.sub=value"; molecule.KEY holds for all molecules if the input has no [[molecule]].
     grow : bool
         Whether beads that overlap begin smaller and grow.
-    comm : Single or World, optional
-        One rank without it.
-    trust_code : bool
+    comm, trust_code :
         As for `run`.
     """
     comm = comm or Single()

@@ -59,8 +59,9 @@ def attempt(action: Callable, comm: Single | World) -> tuple[int, str | None, Ba
             code = action(comm)
             sys.stdout.flush()
         return code, None, None
-    except SystemExit as done:
-        return exit_code_of(done), None, None
+    except SystemExit as done:  # argparse's --help raises one with 0
+        code = done.code or 0
+        return code if isinstance(code, int) else EXIT_USAGE, None, None
     except BaseException as error:
         code, message = describe(error, comm.rank, comm.size)
         return code, message, error
@@ -106,16 +107,11 @@ def report(code: int, message: str | None, failure: BaseException | Stopped, deb
             # In one write: print makes two where Python is unbuffered, and a launcher's own words can fall between.
             sys.stderr.write(f"hpcchain: {message}\n")
         sys.stderr.flush()
-    if code == EXIT_BROKEN_PIPE:
-        drop_stdout()
-
-
-def drop_stdout() -> None:
-    """Point stdout at nothing, so that the interpreter's last flush cannot meet the broken pipe again."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+    if code == EXIT_BROKEN_PIPE:  # which the interpreter's last flush must not meet again
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
 
 
 @contextlib.contextmanager
@@ -126,13 +122,6 @@ def results_of_root(rank: int) -> Iterator[None]:
         return
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         yield
-
-
-def exit_code_of(done: SystemExit) -> int:
-    """Return the exit code of a SystemExit; argparse's --help raises one with 0."""
-    if done.code is None:
-        return 0
-    return done.code if isinstance(done.code, int) else EXIT_USAGE
 
 
 class ConsoleHandler(logging.StreamHandler):

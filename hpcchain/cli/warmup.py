@@ -19,7 +19,12 @@ def execute(args: argparse.Namespace) -> int:
 
     begin = time.perf_counter()
     if args.prune:
-        report_pruned(warming.prune())
+        found = warming.prune()
+        if not found:
+            print("no caches of other versions are there")
+        for folder, size in found:
+            went = "stays, since a process uses it" if size is None else f"removed, {size / 1e6:.0f} MB"
+            print(f"{folder}: {went}")
     if warming.kept(args.all):
         print(f"the compile cache has all: {warming.kept(args.all)} kernels in {warming.STORE.path}")
     else:
@@ -28,11 +33,3 @@ def execute(args: argparse.Namespace) -> int:
     if not (args.all or warming.kept(every=True)):
         print(warming.LEFT_OUT)
     return 0
-
-
-def report_pruned(found: list) -> None:
-    """Say which caches of other versions were removed, and which stay."""
-    if not found:
-        print("no caches of other versions are there")
-    for folder, size in found:
-        print(f"{folder}: " + ("stays, since a process uses it" if size is None else f"removed, {size / 1e6:.0f} MB"))

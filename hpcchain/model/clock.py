@@ -29,6 +29,12 @@ def split(time: float, tick: float) -> tuple[float, float]:
     return count, time - count * tick
 
 
+def since(ticks: np.ndarray, remainder: np.ndarray, time: float, tick: float) -> np.ndarray:
+    """Return how long before a time the times are that ticks and remainder say [time]."""
+    now, rest = split(time, tick)
+    return (now - ticks) * tick + (rest - remainder)
+
+
 def later(time: tuple[float, float], span: float, tick: float) -> tuple[float, float]:
     """Return the (count, remainder) that is a span [time] after another."""
     remainder = time[1] + span

@@ -18,7 +18,7 @@ from hpcchain.config.keys.values import LARGEST
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
 from hpcchain.layout.arrays import LONGEST_TICKS
-from hpcchain.model.clock import split
+from hpcchain.model.clock import since
 from hpcchain.model.molecules.equal_shapes import groups_of
 from hpcchain.model.molecules.long_chains import at_time, divides_any
 from hpcchain.model.physics.extended import LEVELS, SLOTS, WARM, is_extended, tables_of
@@ -126,12 +126,6 @@ def _first(looks: Iterable[Look], ids: np.ndarray) -> str | None:
     return next((_at(name, int(np.argmax(bad)), ids, words) for name, bad, words in looks if bad.any()), None)
 
 
-def _since(ticks: np.ndarray, remainder: np.ndarray, time: float, tick: float) -> np.ndarray:
-    """Return how long before the file's time the times are that ticks and remainder say [time]."""
-    now, rest = split(time, tick)
-    return (now - ticks) * tick + (rest - remainder)
-
-
 def _slack(time: float, tick: float) -> float:
     """Return by how much rounding may make a time differ [time]."""
     return 8.0 * EPS * time + tick * 2.0**-20
@@ -174,16 +168,16 @@ def _shared(topology: Topology, state: State) -> Iterator[Look]:
 def _clocks(state: State, physics: Physics, time: float) -> tuple[Look, ...]:
     """Look at when segments began: in normal form, not after the checkpoint or long before; and at lasting contacts."""
     tick, ticks, remainder = physics.tick, state.ticks, state.remainder
-    since, slack = _since(ticks, remainder, time, tick), _slack(time, tick)
+    passed, slack = since(ticks, remainder, time, tick), _slack(time, tick)
     longest = 2.0 * max([LONGEST_TICKS * tick, *(one.step for one in physics.every())])
     start, instant = (ticks == 0.0) & (remainder == 0.0), physics.longest_contact_time == 0.0
     apart = AT_A_STEP * physics.steps.step if physics.steps else np.inf
     return (
         ("ticks", ticks != np.floor(ticks), "are not whole"),
         ("remainder", remainder >= tick, f"is not below a tick, {tick:g}"),
-        ("ticks", since < -slack, f"and remainder are a time after the checkpoint's, {time:g}"),
-        ("ticks", since > longest + slack, f"and remainder are a time further before {time:g} than segments last"),
-        ("ticks", np.abs(since) > apart + slack, f"and remainder are not the checkpoint's time, {time:g}"),
+        ("ticks", passed < -slack, f"and remainder are a time after the checkpoint's, {time:g}"),
+        ("ticks", passed > longest + slack, f"and remainder are a time further before {time:g} than segments last"),
+        ("ticks", np.abs(passed) > apart + slack, f"and remainder are not the checkpoint's time, {time:g}"),
         ("depth", (state.depth < 0) & ~start, "is -1, which is for the very start alone"),
         ("struck", state.struck & (state.depth < 0), "is set where nothing has happened yet"),
         ("step", state.step > 2.0 * longest, f"is longer than any segment, {longest:g}"),
@@ -279,7 +273,7 @@ def _orientations(system: System, _: float, ids: np.ndarray) -> Iterator[Look]:
 
 def _passed(system: System, time: float, first: int) -> np.ndarray:
     """Return how long before the file's time the times are that stand in two columns, ticks and remainder."""
-    return _since(system.state.extra[:, first], system.state.extra[:, first + 1], time, system.physics.tick)
+    return since(system.state.extra[:, first], system.state.extra[:, first + 1], time, system.physics.tick)
 
 
 def _clock(system: System, name: str, first: int) -> Look:
@@ -403,7 +397,7 @@ def _segments(state: State, physics: Physics, time: float, sizes: np.ndarray) ->
     parts, tick = state.parts, physics.tick
     lead = np.repeat(np.cumsum(sizes) - sizes, sizes)
     order, length, speed = parts[:, W.PART_ORDER], parts[:, W.PART_LENGTH], parts[:, W.PART_SPEED]
-    over = _since(state.ticks, state.remainder, time, tick) - length
+    over = since(state.ticks, state.remainder, time, tick) - length
     moving = np.sqrt(np.einsum("ik,ik->i", state.velocity, state.velocity))
     term = np.arange(W.PART_COLUMNS - W.PART_SERIES) // L.AXES + W.FIRST_TERM
     behind = (parts[:, W.PART_SERIES :] != 0.0) & (term > order[:, None])

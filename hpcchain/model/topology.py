@@ -53,7 +53,9 @@ def _one_of_each(kinds: Sequence[MoleculeSection], rough: bool) -> Topology:
     types = [[numbers[name] for name in kind.bead_types] for kind in kinds]
     lengths = [bond_lengths(kind.sites) if kind.sites is not None else kind.bond_length for kind in kinds]
     mass, diameter = (per_item(kinds, [getattr(kind, name) for kind in kinds], "beads") for name in MEASURES)
-    moment = per_item(kinds, [given_moment(kind, rough) for kind in kinds], "beads")
+    # Not a number where it is a uniform sphere's; that of smooth spheres with directors stands with these.
+    own = [math.nan if kind.moment is None or (kind.directors and not rough) else kind.moment for kind in kinds]
+    moment = per_item(kinds, own, "beads")
     return Topology(
         names=tuple(kind.name for kind in kinds),
         kind=np.arange(len(kinds), dtype=np.int32),
@@ -82,14 +84,6 @@ def sites_of(kind: MoleculeSection) -> np.ndarray:
     if kind.sites is None:
         return np.zeros((kind.beads, 3))
     return body_sites(kind.sites, np.broadcast_to(np.asarray(kind.mass, dtype=np.float64), kind.beads))
-
-
-def given_moment(kind: MoleculeSection, rough: bool) -> float | tuple[float, ...]:
-    """Return the moment of inertia of a kind's beads, not a number where it is that of a uniform sphere.
-
-    That of smooth spheres with directors stands with these (`model.directors`); `rough`: whether contacts turn beads.
-    """
-    return math.nan if kind.moment is None or (kind.directors and not rough) else kind.moment
 
 
 def per_item(kinds: Sequence[MoleculeSection], values: Sequence[ArrayLike], size: str) -> np.ndarray:

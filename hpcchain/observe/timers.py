@@ -109,14 +109,10 @@ def by_average(phases: dict) -> list:
 
 def line(name: str, times: tuple, total: float) -> tuple[str, ...]:
     """Return a phase's row of the table as texts."""
-    return name, *(f"{seconds:.3f}" for seconds in times), share(times[1], total), ratio(times[2], times[1])
+    imbalance = f"{times[2] / times[1]:.2f}" if times[1] > 0.0 else "-"
+    return name, *(f"{seconds:.3f}" for seconds in times), share(times[1], total), imbalance
 
 
 def share(part: float, total: float) -> str:
     """Return a part as a percentage."""
     return f"{100.0 * part / total:.1f} %" if total > 0.0 else "-"
-
-
-def ratio(top: float, average: float) -> str:
-    """Return an imbalance as text."""
-    return f"{top / average:.2f}" if average > 0.0 else "-"

@@ -51,7 +51,7 @@ def write(folder: Path, module: Any, result: Any, picture: Any, seconds: float, 
     for path, columns in zip(paths, result.data.values(), strict=True):
         write_columns(path, columns)
     page = folder / f"{module.NAME}.md"
-    write_text(page, section(module, result, [path.name for path in paths], picture, seconds, quick))
+    atomic.write_text(page, section(module, result, [path.name for path in paths], picture, seconds, quick))
     return [*paths, *([picture] if picture else []), page]
 
 
@@ -61,12 +61,6 @@ def write_columns(path: Path, columns: dict[str, Any]) -> None:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(zip(*(map(_plain, column) for column in columns.values()), strict=True))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all."""
-    with atomic.replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:
@@ -101,7 +95,7 @@ def summarize(folder: Path, names: Any) -> Any:
     pages = [(folder / f"{name}.md") for name in names]
     texts = [page.read_text(encoding="utf-8") for page in pages if page.is_file()]
     path = folder / SUMMARY
-    write_text(path, "\n".join([HEADER, *texts]))
+    atomic.write_text(path, "\n".join([HEADER, *texts]))
     return path
 
 

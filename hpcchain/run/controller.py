@@ -51,7 +51,7 @@ from hpcchain.run.guards.energy import EnergyWatch
 from hpcchain.run.guards.wall_limit import WallLimit
 from hpcchain.run.orientations import rotation_of, turning_of
 from hpcchain.run.progress import Progress
-from hpcchain.run.recorder import Recorder, Report
+from hpcchain.run.recorder import Recorder
 from hpcchain.run.schedule import Schedule
 from hpcchain.run.totals import Totals, solving
 
@@ -207,18 +207,14 @@ class Run:
                 one, other, distance = pair
                 problem = f"beads {one} and {other} are {distance:.6g} apart, deep in one another"
             problem = problem or level_problem(self.system, self.comm, self.engine, self.time)
-        problem = problem or self._energy_problem()
+        if not problem:
+            kept, kinetic = self._kept()
+            if self.energy.impossible(kept, kinetic):
+                problem = f"the energy is {kept:.6g}, and was {self.energy.reference:.6g} at first (counters: energy)"
         if problem:
             raise DataError(
                 f"{path}: its state is impossible: at t {self.time:.6g} {problem}; go on from another checkpoint"
             )
-
-    def _energy_problem(self) -> str | None:
-        """Return that the energy is none that the run comes to, None where it may be, the same on all ranks."""
-        kept, kinetic = self._kept()
-        if not self.energy.impossible(kept, kinetic):
-            return None
-        return f"the energy is {kept:.6g}, and was {self.energy.reference:.6g} at first (counters: energy)"
 
     def _serve(self) -> None:
         """Write what is due now; a checkpoint at the end time is left to `finish`."""
@@ -287,7 +283,10 @@ class Run:
             windows = windows | {"contacts_without_root": self.totals.no_roots}
         if any(PROPAGATORS[physics.propagator].stepped for physics in self.system.physics.every()):
             windows = windows | solving(self.totals.solved)
-        row = self.comm.bcast(self._measure(sums))
+        row = self.observables.measure(sums, self.time - (self.reports.served or 0.0), self.totals.interval)
+        if exchanges_energy(self.system.physics):
+            row |= self.totals.energies
+        row = self.comm.bcast(row | self.rotation)
         self.recorder.part.report(row, self.time)
         kept, kinetic = kept_energy(row), row["kinetic_energy"]
         self.energy.reference = kept if self.energy.reference is None else self.energy.reference
@@ -308,12 +307,6 @@ class Run:
         slabs = in_slabs(self.comm, self.system, self.engine, self.time, False, True)
         row = self.observables.measure(sums_of(self.observables, slabs, self.mpi), 0.0)
         return self.comm.bcast((kept_energy(row | self.totals.energies), row["kinetic_energy"]))
-
-    def _measure(self, sums: NDArray[np.float64]) -> Report:
-        row = self.observables.measure(sums, self.time - (self.reports.served or 0.0), self.totals.interval)
-        if exchanges_energy(self.system.physics):
-            row |= self.totals.energies
-        return row | self.rotation
 
     def _drain_events(self) -> None:
         if self.config.output.events:

@@ -38,8 +38,6 @@ FRAME = ("position", "velocity", "image")
 ENERGIES, ANGULAR_VELOCITY = "energies", "angular_velocity"
 Slabs = dict[str, NDArray[np.float64] | NDArray[np.int64]]
 """This rank's slabs of what beads have, by name; see `in_slabs`."""
-Sectors = tuple[int, ...] | Literal["auto", "all"]
-"""What an input says of them."""
 
 
 def engine_for(
@@ -116,7 +114,7 @@ def sharing_at_work(comm: Single | World, ranks: int) -> int:
     return sum(works and not here.isdisjoint(theirs) for works, theirs in comm.on_node((comm.rank < ranks, here)))
 
 
-def ranks_for(work: Work, sectors: Sectors, ranks: int, stepped: bool) -> int:
+def ranks_for(work: Work, sectors: tuple[int, ...] | Literal["auto", "all"], ranks: int, stepped: bool) -> int:
     """Return how many of some ranks have molecules, from the beginning to the end; `stepped`: by the engine of steps.
 
     Sectors that the input asks for are one for each rank with molecules. Where they are more than there are ranks, they
@@ -254,31 +252,25 @@ def level_problem(system: System, comm: Single | World, engine: interface.Engine
     """
     if time == 0.0 or not system.physics.extended.potentials:
         return None
-    off = _off_level(system, comm, engine, time)
-    return off and (
-        f"state/inside: of bead {off[0]} does not say within which step of their potential bead {off[1]} is, "
-        f"{off[2]:.6g} away"
-    )
-
-
-def _off_level(
-    system: System, comm: Single | World, engine: interface.Engine, time: float
-) -> tuple[int, int, float] | None:
-    """Return (bead, other, distance) of two beads on another level than their distance says, or None; collective."""
     composition, physics, sequence = system.topology, system.physics, np.argsort(engine.ids)
     ids, position = engine.ids[sequence], engine.frame(time)[0][sequence]
     inside = engine.state().extra[sequence, L.INSIDE :]
     if comm.size == 1:
         here = np.ones(len(ids), dtype=bool)
-        return wrong_level(system.box, composition.whole(), physics, ids, position, inside, here)
-    inside = widened(inside, max(comm.allgather(inside.shape[1])))
-    own = np.unique(composition.molecule_of(ids)), position, inside
-    ids, *found = dealt_by_place(comm.exchange, system.box, composition, *own, range_of(physics))
-    off = None
-    if len(ids):
-        topology = composition.part(np.unique(composition.molecule_of(ids)))
-        off = wrong_level(system.box, topology, physics, ids, *found)
-    return min((pair for pair in comm.allgather(off) if pair is not None), default=None)
+        off = wrong_level(system.box, composition.whole(), physics, ids, position, inside, here)
+    else:
+        inside = widened(inside, max(comm.allgather(inside.shape[1])))
+        own = np.unique(composition.molecule_of(ids)), position, inside
+        ids, *found = dealt_by_place(comm.exchange, system.box, composition, *own, range_of(physics))
+        off = None
+        if len(ids):
+            topology = composition.part(np.unique(composition.molecule_of(ids)))
+            off = wrong_level(system.box, topology, physics, ids, *found)
+        off = min((pair for pair in comm.allgather(off) if pair is not None), default=None)
+    return off and (
+        f"state/inside: of bead {off[0]} does not say within which step of their potential bead {off[1]} is, "
+        f"{off[2]:.6g} away"
+    )
 
 
 def in_slabs(

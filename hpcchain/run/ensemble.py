@@ -315,10 +315,14 @@ def carry(plan: Plan, folder: Path, world: Single | World, signals: Signals, lim
         turns.close()
         return table.finish()
 
+    def next_turn() -> int | None:
+        limit.resume()  # what was done since it was looked at last is no measure of a run's looks
+        return None if signals.stop or limit.near() else turns.take()
+
     signals.listen = listen
     try:
         while groups.number is not None:
-            turn = root_does(groups.comm.mpi, folder, "taking a run", lambda: next_turn(turns, signals, limit))
+            turn = root_does(groups.comm.mpi, folder, "taking a run", next_turn)
             if turn is None or carried(plan, plan.left[turn], folder, groups, action) in (EXIT_RESUBMIT, None):
                 break
         return groups.end(signals, finish, table.write_if_due)
@@ -338,12 +342,6 @@ def log_groups(groups: Groups, plan: Plan) -> None:
         LOG.warning(
             "%d of %d ranks have no run: %d times %d are at work", idle, groups.world.size, groups.count, groups.size
         )
-
-
-def next_turn(turns: Turns, signals: Signals, limit: WallLimit) -> int | None:
-    """Return the next turn, None where none is left or it is time to stop."""
-    limit.resume()  # what was done since it was looked at last is no measure of a run's looks
-    return None if signals.stop or limit.near() else turns.take()
 
 
 def carried(plan: Plan, number: int, folder: Path, groups: Groups, action: Action) -> int | None:

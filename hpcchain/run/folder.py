@@ -77,7 +77,7 @@ def write_input(path: Path, text: str, keep: bool) -> None:
     if keep and path.is_file() and path.read_bytes() != text.encode() and not given.exists():
         with atomic.replacing(given) as temp:
             shutil.copyfile(path, temp)
-    replace_text(path, text)
+    atomic.write_text(path, text)
 
 
 def cut_back(folder: Path, time: float, part: int, reports: int, comm: Communicator | None = None) -> None:
@@ -111,7 +111,7 @@ def cut_log(path: Path, rows: int) -> None:
     text = path.read_text(encoding="utf-8", errors="replace")
     kept = "".join([line + "\n" for line in text.splitlines() if is_json(line)][:rows])
     if kept != text:
-        replace_text(path, kept)
+        atomic.write_text(path, kept)
 
 
 def is_json(line: str) -> bool:
@@ -120,12 +120,6 @@ def is_json(line: str) -> bool:
         return isinstance(json.loads(line), dict)
     except ValueError:
         return False
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a text file that appears complete or not at all; not collective."""
-    with atomic.replacing(path) as temp:
-        temp.write_text(text, encoding="utf-8")
 
 
 def home_of(checkpoint: Path) -> Path | None:

@@ -148,8 +148,9 @@ def check_capabilities(config: Config) -> None:
             works = one.works if asks else one.other_kinds
             if works is not None:
                 check_cell(config, kind, where, one.key, works)
-        if one.exact_law:
-            check_law(config, one.key)
+        for where, own in config.propagators if one.exact_law else ():
+            if PROPAGATORS[own.name].laws and own.collision != "exact":
+                raise Wrong(f'{one.key}: works only with {where}.collision = "exact"; set that, or remove it')
 
 
 def check_cell(config: Config, kind: MoleculeSection, where: str, key: str, works: Works) -> None:
@@ -163,13 +164,6 @@ def check_cell(config: Config, kind: MoleculeSection, where: str, key: str, work
     what += f" (it works for {', '.join(works[name])})" if works.get(name) and not good else ""
     what += f", or {SHAPE}" if key == "molecule.fixed" and not good else ""
     raise Wrong(f"{key}: does not work for {where}, kind {kind_of(kind)!r}, with propagator {name!r}; {what}")
-
-
-def check_law(config: Config, key: str) -> None:
-    """Raise Wrong where a propagator of the input has another law of contacts than the exact one."""
-    for where, one in config.propagators:
-        if PROPAGATORS[one.name].laws and one.collision != "exact":
-            raise Wrong(f'{key}: works only with {where}.collision = "exact"; set that, or remove it')
 
 
 def kind_of(kind: MoleculeSection) -> str:

@@ -34,7 +34,12 @@ def prepare(path: Path | str, comm: Communicator | None = None) -> Path:
     file is made anew.
     """
     temp = temporary(path)
-    root_does(comm, path, "preparing to write", lambda: _begin(temp))
+
+    def begin() -> None:
+        temp.unlink(missing_ok=True)
+        os.close(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+
+    root_does(comm, path, "preparing to write", begin)
     return temp
 
 
@@ -121,9 +126,20 @@ def replacing(path: Path | str, comm: Communicator | None = None) -> Iterator[Pa
         raise
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in UTF-8; not collective."""
+    with replacing(path) as temp:
+        temp.write_text(text, encoding="utf-8")
+
+
 def remove_leftovers(folder: Path, comm: Communicator | None = None) -> None:
     """Remove the temporary files of killed runs in a folder, if it exists."""
-    root_does(comm, folder, "removing leftovers", lambda: _remove_leftovers(Path(folder)))
+
+    def remove_all() -> None:
+        for path in folder.glob("*" + SUFFIX) if folder.is_dir() else ():
+            path.unlink(missing_ok=True)
+
+    root_does(comm, folder, "removing leftovers", remove_all)
 
 
 def remove(paths: Sequence[Path], comm: Communicator | None = None) -> None:
@@ -143,17 +159,12 @@ def make_folder(folder: Path, comm: Communicator | None = None) -> None:
 
 def remove_empty(folder: Path, comm: Communicator | None = None) -> None:
     """Remove a folder in which nothing is; one that cannot be removed stays."""
-    root_does(comm, folder, "removing the folder", lambda: _remove_empty(folder))
 
+    def remove_it() -> None:
+        with suppress(OSError):
+            folder.rmdir()
 
-def _begin(temp: Path) -> None:
-    temp.unlink(missing_ok=True)
-    os.close(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-
-
-def _remove_leftovers(folder: Path) -> None:
-    for path in folder.glob("*" + SUFFIX) if folder.is_dir() else ():
-        path.unlink(missing_ok=True)
+    root_does(comm, folder, "removing the folder", remove_it)
 
 
 def _remove(paths: Sequence[Path]) -> None:
@@ -161,11 +172,6 @@ def _remove(paths: Sequence[Path]) -> None:
         path.unlink(missing_ok=True)
     for folder in {path.parent for path in paths}:
         _sync(folder)
-
-
-def _remove_empty(folder: Path) -> None:
-    with suppress(OSError):
-        folder.rmdir()
 
 
 def _rename(temp: Path, path: Path | str) -> None:

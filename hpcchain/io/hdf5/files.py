@@ -112,12 +112,10 @@ def writing(path: Path, kind: str, comm: Communicator | None) -> Iterator[h5py.F
                 unclosable.let_go(file)
             raise
         close(file, path, comm)
-        with atomic.flushing(path, comm):
-            seal.seal(temp, comm)
 
 
 def close(file: h5py.File, path: Path, comm: Communicator | None) -> None:
-    """Close a file; collective.
+    """Close a file that is under its temporary name, and seal it; collective.
 
     When one of several ranks cannot write in there, the others wait for it for ever, inside the library. So the root
     first makes sure of the space for all that is still to be written, which closing gives back; without it the file
@@ -140,6 +138,8 @@ def close(file: h5py.File, path: Path, comm: Communicator | None) -> None:
     with together(comm, path, "closing"):
         file.close()
     unclosable.release(file)
+    with atomic.flushing(path, comm):
+        seal.seal(atomic.temporary(path), comm)
 
 
 @contextmanager

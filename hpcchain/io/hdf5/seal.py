@@ -31,7 +31,12 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 def seal(path: Path, comm: Communicator | None = None) -> None:
     """Write the seal into the user block of a closed file; collective."""
     text = _seal_of(path, comm)
-    root_does(comm, path, "sealing", lambda: _write_head(path, text))
+
+    def write() -> None:
+        with open(path, "r+b") as file:
+            file.write(text)
+
+    root_does(comm, path, "sealing", write)
 
 
 def check(path: Path | str, comm: Communicator | None = None) -> None:
@@ -93,8 +98,3 @@ def _read_head(path: Path | str) -> bytes:
         raise DataError(f"{path}: no such file, or not a plain one")
     with open(path, "rb") as file:
         return file.read(USER_BLOCK)
-
-
-def _write_head(path: Path, text: bytes) -> None:
-    with open(path, "r+b") as file:
-        file.write(text)

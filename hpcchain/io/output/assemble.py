@@ -37,18 +37,15 @@ def is_due(run_dir: Path, comm: Communicator | None) -> bool:
     Joining copies all earlier rows. Of parts as large as these it writes twice their bytes at most: what all such joins
     write grows as the output does. Smaller ones are joined once in MOST checkpoints, so that the folder stays small.
     """
-    return root_does(comm, run_dir, "looking at the output", lambda: _is_due(Path(run_dir)))
 
+    def look() -> bool:
+        parts = [path for _, path in list_parts(Path(run_dir) / PARTS)]
+        if not MANY <= len(parts) < MOST:
+            return len(parts) >= MOST
+        small, joined = (sum(path.stat().st_size for path in paths) for paths in (parts, joined_files(Path(run_dir))))
+        return small >= joined
 
-def _is_due(run_dir: Path) -> bool:
-    parts = [path for _, path in list_parts(run_dir / PARTS)]
-    if len(parts) < MANY:
-        return False
-    return len(parts) >= MOST or _bytes(parts) >= _bytes(joined_files(run_dir))
-
-
-def _bytes(paths: list[Path]) -> int:
-    return sum(path.stat().st_size for path in paths)
+    return root_does(comm, run_dir, "looking at the output", look)
 
 
 def assemble(
@@ -119,9 +116,7 @@ def _trajectory(file: h5py.File, output: RunOutput, lasting: Lasting, comm: Comm
         pieces: list[Piece] = []
         with together(comm, file.filename, "reading times"):
             pieces += pieces_of(output, stack)
-        steps, times = clock_of(pieces)
-        trajectory.create_layout(file, len(times), lasting, comm)
-        trajectory.write_clock(file, steps, times, comm)
+        trajectory.create_layout(file, *clock_of(pieces), lasting, comm)
         number = 0
         for piece in pieces:
             with piece.opened() as read:

@@ -168,8 +168,6 @@ class PartWriter:
         files.put_json(self._file, "head", self._head, self._comm)
         file, self._file = self._file, None
         files.close(file, self.path, self._comm)
-        with atomic.flushing(self.path, self._comm):
-            seal.seal(atomic.temporary(self.path), self._comm)
         atomic.publish(self.path, self._comm)
         self._seal = root_does(self._comm, self.path, "reading", lambda: seal.digest_in(self.path))
 

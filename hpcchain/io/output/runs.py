@@ -100,8 +100,8 @@ def write_runs(folder: Path | str, rows: list[Row]) -> None:
     for row in rows:
         times = row.began, row.ended, f"{row.seconds:.1f}", row.message
         writer.writerow([row.run, *row.settings.values(), row.state, row.code, row.ranks, *times])
-    with translated(path, "writing"), atomic.replacing(path) as temp:
-        temp.write_text(text.getvalue(), encoding="utf-8")
+    with translated(path, "writing"):
+        atomic.write_text(path, text.getvalue())
 
 
 def note_row(folder: Path | str, row: Row) -> None:

@@ -42,9 +42,11 @@ class Lasting(NamedTuple):
     turning: Sequence[str] = ()
 
 
-def create_layout(file: h5py.File, frames: int, lasting: Lasting, comm: Communicator | None) -> None:
-    """Write all that does not change with time, and create the tables of `frames` frames; collective."""
-    topology, box = lasting.topology, lasting.box
+def create_layout(
+    file: h5py.File, steps: np.ndarray, times: np.ndarray, lasting: Lasting, comm: Communicator | None
+) -> None:
+    """Write all but what each frame has of its own, and create the tables of frames at these steps; collective."""
+    topology, box, frames = lasting.topology, lasting.box, len(times)
     _write_h5md(file)
     group = file.create_group(GROUP)
     _create_series(group, frames, topology.beads, lasting.turning)
@@ -54,14 +56,9 @@ def create_layout(file: h5py.File, frames: int, lasting: Lasting, comm: Communic
     _write_bonds(file, group, topology, comm)
     slabs.put(file, "parameters/box_origin", np.asarray(box.origin, dtype=np.float64), comm)
     slabs.put(file, "parameters/boundary", np.asarray(box.boundary, dtype=np.int8), comm)
-
-
-def write_clock(file: h5py.File, steps: np.ndarray, times: np.ndarray, comm: Communicator | None) -> None:
-    """Write the step and time of every frame, which all tables share."""
-    low, high = parallel_slabs.slab(len(times), comm)
+    low, high = parallel_slabs.slab(frames, comm)
     clock = {"step": steps, "time": times}.items()
-    parts = [slabs.Part(file[f"{GROUP}/position/{name}"], (low,), values[low:high]) for name, values in clock]
-    slabs.write_all(parts, comm)
+    slabs.write_all([slabs.Part(group[f"position/{name}"], (low,), values[low:high]) for name, values in clock], comm)
 
 
 def write_frame(file: h5py.File, number: int, rows: Mapping[str, np.ndarray], comm: Communicator | None) -> None:

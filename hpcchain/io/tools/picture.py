@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -200,11 +199,6 @@ def write_pixels(out: Path, pixels: np.ndarray) -> None:
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     with open(out, "wb") as file:
         file.write(PNG_MAGIC)
-        for chunk in chunks((b"IHDR", head), (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b"")):
-            file.write(chunk)
-
-
-def chunks(*parts: tuple[bytes, bytes]) -> Iterator[bytes]:
-    """Yield PNG chunks of (name, content): length, name, content, checksum."""
-    for name, content in parts:
-        yield struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+        for name, content in ((b"IHDR", head), (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b"")):
+            length, checksum = (struct.pack(">I", value) for value in (len(content), zlib.crc32(name + content)))
+            file.write(length + name + content + checksum)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.layout import workspace as W
-from hpcchain.model.clock import split
+from hpcchain.model.clock import since
 from hpcchain.model.composition import PER_BEAD, PER_BOND, PER_MOLECULE, Composition, running_sum
 from hpcchain.model.system import Topology
 
@@ -140,8 +140,7 @@ def at_time(state: State, time: float, tick: float, size: np.ndarray) -> tuple[n
     size : (3,) float64 array
         Of the box [length].
     """
-    ticks, remainder = split(time, tick)
-    t = (((ticks - state.ticks) * tick) + (remainder - state.remainder))[:, None]
+    t = since(state.ticks, state.remainder, time, tick)[:, None]
     terms = with_columns(state.parts)[:, W.PART_SERIES :].reshape(len(t), -1, 3)
     position, velocity = np.zeros((len(t), 3)), np.zeros((len(t), 3))
     for k in range(terms.shape[1] - 1, -1, -1):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hpcchain.layout import arrays as L
-from hpcchain.model.clock import split
+from hpcchain.model.clock import since
 from hpcchain.model.directors import STILL, kind_of_beads, normals
 from hpcchain.model.random import Stream
 from hpcchain.model.rotation import Rotation, unit
@@ -51,9 +51,7 @@ def orientations_at(system: System, extra: np.ndarray, ids: np.ndarray, time: fl
     time : float
         Not before the last change of any of their spins [time].
     """
-    tick = system.physics.tick
-    ticks, remainder = split(time, tick)
-    since = (ticks - extra[:, L.TURNED]) * tick + (remainder - extra[:, L.TURNED_REM])
+    turned = since(extra[:, L.TURNED], extra[:, L.TURNED_REM], time, system.physics.tick)
     start, spin = extra[:, L.ORIENTATION : L.ORIENTATION + 4], extra[:, L.SPIN : L.SPIN + 3]
-    found = Rotation(start, spin, np.zeros(len(ids))).at(since)
+    found = Rotation(start, spin, np.zeros(len(ids))).at(turned)
     return np.where(with_orientation(system, ids)[:, None], found, STILL)

@@ -127,9 +127,12 @@ class EnergyWatch:
         if self._silent or abs(error) <= limit:
             return None
         self._silent = True
+        hint = 'make propagator.step smaller, or choose propagator.name = "taylor"'
+        if not self._kinds:
+            hint = f"if it grows above {self._limit(REFUSED):g} the run ends; {advice()}"
         return (
             f"the kinetic energy is {error:+.1e} of itself off what it was at the start, more than the {limit:.1e} "
-            f"to be expected: {self._hint()}"
+            f"to be expected: {hint}"
         )
 
     def impossible(self, energy: float, kinetic: float) -> bool:
@@ -158,11 +161,6 @@ class EnergyWatch:
         each = 2.0 * contacts / self._topology.beads
         bands = [band(kind, temperature, time, each) for kind in self._kinds]
         return min(max([self._limit(NOTED)] + [TIMES * width for width in bands]), ALL)
-
-    def _hint(self) -> str:
-        if self._kinds:
-            return 'make propagator.step smaller, or choose propagator.name = "taylor"'
-        return f"if it grows above {self._limit(REFUSED):g} the run ends; {advice()}"
 
 
 def advice() -> str:
@@ -195,16 +193,10 @@ def stepped_kinds(topology: Topology, physics: Physics) -> Iterator[Stepped]:
     for m, kind in enumerate(topology.kind):
         bead = slice(*topology.first_bead[m : m + 2])
         bond = slice(*topology.first_bond[m : m + 2])
-        own = physics.of(kind)
-        if is_stepped(own, bead.stop - bead.start, topology.rod[m]):
+        own, beads = physics.of(kind), bead.stop - bead.start
+        exact = beads == 1 or topology.rod[m] or (beads == 2 and own.propagator == "collocation")
+        if PROPAGATORS[own.propagator].stepped and not exact:
             yield Stepped(own, float(np.min(topology.bond_length[bond])), float(np.min(topology.mass[bead])))
-
-
-def is_stepped(physics: Physics, beads: int, rod: bool) -> bool:
-    """Return whether a molecule of so many beads moves by a propagator that does not fly it exactly."""
-    if beads == 1 or rod or not PROPAGATORS[physics.propagator].stepped:
-        return False
-    return beads > 2 or physics.propagator != "collocation"
 
 
 def band(kind: Stepped, temperature: float, time: float, contacts: float) -> float:

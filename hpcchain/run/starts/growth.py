@@ -368,7 +368,9 @@ class Growth:
             del engine  # before the next one is made: two at a time would be the most memory that a run ever takes
             position = project_positions(topology, position)
             velocity = project_velocities(topology, position, velocity)
-            velocity = rescaled(topology, velocity, state.freedom, initial.temperature)
+            twice_energy = math.fsum(np.einsum("ik,ik->i", velocity, velocity) * topology.mass)
+            if twice_energy > 0.0:  # a system at rest stays so
+                velocity = velocity * math.sqrt(state.freedom * initial.temperature / twice_energy)
             state = replace(state, slice=state.slice + 1, position=position, velocity=velocity)
             if contacts * unit < CALM * length:
                 state = replace(state, calm=state.slice, calm_position=position, calm_velocity=velocity)
@@ -428,14 +430,6 @@ def with_short_steps(physics: Physics, longest: float) -> Physics:
     """Return Physics with no kind's step longer than that [time]; a step of 0, the propagator's choice, stays so."""
     kinds = tuple(kind and replace(kind, step=min(kind.step, longest)) for kind in physics.kinds)
     return replace(physics, step=min(physics.step, longest), kinds=kinds)
-
-
-def rescaled(
-    topology: Topology, velocity: NDArray[np.float64], freedom: int, temperature: float
-) -> NDArray[np.float64]:
-    """Return velocities scaled to a temperature, the kinetic energy summed exactly; a system at rest stays so."""
-    twice_energy = math.fsum(np.einsum("ik,ik->i", velocity, velocity) * topology.mass)
-    return velocity * math.sqrt(freedom * temperature / twice_energy) if twice_energy > 0.0 else velocity
 
 
 def thermal_time(topology: Topology, temperature: float) -> float:

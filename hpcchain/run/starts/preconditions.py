@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hpcchain.errors import ConfigError, DataError, UsageError
 from hpcchain.io.checkpoint.layout import number, whole
-from hpcchain.io.checkpoint.store import list_checkpoints, newest_valid
+from hpcchain.io.checkpoint.store import newest_valid
 from hpcchain.io.hdf5.collective import root_does
 from hpcchain.io.hdf5.files import wrong_contents
 from hpcchain.io.output.lineage import CHECKPOINTS
@@ -69,17 +69,6 @@ def newest(folder: Path, output: Output, mpi: Communicator | None, required: boo
     return path
 
 
-def has_checkpoints(folder: Path, mpi: Communicator | None) -> bool:
-    """Return whether a run's folder has checkpoints; collective."""
-    return root_does(mpi, folder, "listing checkpoints", lambda: bool(list_checkpoints(folder / CHECKPOINTS)))
-
-
-def require_exists(source: Path, mpi: Communicator | None) -> None:
-    """Raise DataError when what to resume does not exist."""
-    if not root_does(mpi, source, "looking for it", source.exists):
-        raise DataError(f"{source}: no such file or directory; name a run's output directory or one of its checkpoints")
-
-
 def require_same_physics(config: Config, earlier: Config, path: Path) -> None:
     """Raise ConfigError when an input is not the earlier one, that the run in a path began with, but for output."""
     for name in (each.name for each in fields(config) if each.name not in MAY_CHANGE):
@@ -125,23 +114,20 @@ def require_reported(output: Output, counters: Mapping[str, object], path: Path,
     """
 
     def found() -> str | None:
+        """Return which counters contradict contacts and first energy of the reports up to them, None: none."""
         reports = read_reports(output.rows(counters))
         if "contacts" not in reports or reports["contacts"].time[0] > 0.0:
             return None
         row = {name: float(one.value[0]) for name, one in reports.items() if one.value.ndim == 1}
-        return _unreported(int(reports["contacts"].value.sum()), float(kept_energy(row)), counters)
+        reported = int(reports["contacts"].value.sum()) + whole(counters, "interval_contacts")
+        total = whole(counters, "contacts") + whole(counters, "wall_contacts")
+        if total != reported:
+            return f"counters: contacts: {total} with those of walls, and {reported} are reported"
+        energy, first = number(counters, "energy"), float(kept_energy(row))
+        if energy is None or not abs(energy - first) <= ROUNDING * max(abs(energy), abs(first)):
+            return f"counters: energy: {energy} at first, and {first:.12g} is reported"
+        return None
 
     problem = root_does(mpi, path, "comparing it with the reports", found) if whole(counters, "reports") else None
     if problem:
         raise wrong_contents(path, problem)
-
-
-def _unreported(contacts: int, first: float, counters: Mapping[str, object]) -> str | None:
-    """Return which counters contradict contacts and first energy of the reports up to them, None: none."""
-    reported = contacts + whole(counters, "interval_contacts")
-    total, energy = whole(counters, "contacts") + whole(counters, "wall_contacts"), number(counters, "energy")
-    if total != reported:
-        return f"counters: contacts: {total} with those of walls, and {reported} are reported"
-    if energy is None or not abs(energy - first) <= ROUNDING * max(abs(energy), abs(first)):
-        return f"counters: energy: {energy} at first, and {first:.12g} is reported"
-    return None

@@ -98,10 +98,11 @@ def found_in(source: Source, given: Mapping[str, object], input_name: str | None
     """
     there = read_configuration(source.path, source.fmt, source.frame)
     table, own = dict(given), given.get("molecule", {})
-    table["box"] = box_table(source.path, there, table)
-    initial = {key: value for key, value in named_table("initial", table).items() if key != "file"}
-    table["initial"] = initial | {"method": "explicit"}
-    table["run"] = {"end_time": END_TIME, **named_table("run", table)}
+    with wrong_as(ConfigError, ""):
+        table["box"] = box_table(source.path, there, table)
+        initial = {key: value for key, value in named("initial", table).items() if key != "file"}
+        table["initial"] = initial | {"method": "explicit"}
+        table["run"] = {"end_time": END_TIME, **named("run", table)}
     if isinstance(own, list):
         return of_given_molecules(source, there, table, own, input_name or str(source.path))
     if not isinstance(own, dict):
@@ -273,19 +274,16 @@ def with_names(
 
 
 def box_table(path: Path | str, there: Configuration, table: Mapping[str, object]) -> dict[str, object]:
-    """Return the table of [box]: the file's, but for what is given; a packing fraction gives way to a size."""
-    given = {name: value for name, value in named_table("box", table).items() if name != "packing_fraction"}
+    """Return the table of [box]: the file's, but for what is given; a packing fraction gives way to a size.
+
+    Raises Wrong where what is given is no table.
+    """
+    given = {name: value for name, value in named("box", table).items() if name != "packing_fraction"}
     if there.size is None and "size" not in given:
         raise ConfigError(f"{path}: has no box; give one with --set box.size=[LX,LY,LZ], or in an input")
     periodic = [True] * 3 if there.size is None else there.periodic
     found = {"origin": there.origin.tolist(), "boundary": ["periodic" if flag else "open" for flag in periodic]}
     return found | ({} if there.size is None else {"size": there.size.tolist()}) | given
-
-
-def named_table(section: str, table: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the table of a section of the input; raises ConfigError where it is none."""
-    with wrong_as(ConfigError, ""):
-        return named(section, table)
 
 
 def run_input(config: Config, start: Path | str) -> Config:
