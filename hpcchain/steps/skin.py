@@ -11,7 +11,8 @@ import numpy as np
 from hpcchain.errors import ConfigError, StepError
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.topology import build_box, build_composition
-from hpcchain.sector.setup.shell import default_shell, is_dilute
+from hpcchain.parallel.ghosts.molecules import fitting_shell
+from hpcchain.sector.setup.shell import is_dilute
 from hpcchain.steps.failures import require_wide
 from hpcchain.steps.potentials import lists
 from hpcchain.steps.potentials.constants import Constants
@@ -97,7 +98,7 @@ class Skin:
         """Have lists of a dilute system look as far as suits the distances of its molecules, at (k, 3); collective."""
         if self.dilute is None:
             return
-        fitting = -float(self.comm.maximum(np.array([-2.0 * default_shell(self.dilute, place)]))[0])
+        fitting = 2.0 * fitting_shell(self.dilute, place, self.comm)
         most = min(MOST_OF_SIDE * self.side, self.side - self.constants.apart) - self.farthest
         self.width = max(self.least, min(fitting, most))
 
