@@ -14,12 +14,12 @@ import numpy as np
 
 from hpcchain.model.physics.extended import complete
 from hpcchain.parallel.ghosts.ghost_cells import Balls
-from hpcchain.parallel.ghosts.migration import Migration, share_of
-from hpcchain.parallel.ghosts.molecules import MoleculeSet
+from hpcchain.parallel.ghosts.migration import share_of
 from hpcchain.parallel.ghosts.surroundings import Surroundings
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import System
+    from hpcchain.model.system import Box, System
+    from hpcchain.parallel.ghosts.molecules import MoleculeSet
 
 ROUNDING = 1e-6
 
@@ -46,73 +46,53 @@ class SingleExchange:
         return {}
 
 
-class Domain:
-    """The ranks' sectors.
+def first_share(system: System, comm: Any) -> MoleculeSet:
+    """Return what this rank is given of a system, which has all of it or a part, in arrays of its own."""
+    held = share_of(system, system.topology, comm)
+    held = held.only(system.topology, np.ones(len(held.molecule_ids), dtype=bool))
+    state = held.state
+    extra = complete(state.extra, system.physics, 0)
+    return replace(held, state=replace(state, extra=extra, parts=state.parts[:, :0]))
+
+
+def local_beads(
+    box: Box, comm: Any, ids: np.ndarray, position: np.ndarray, list_radius: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, Refresh]:
+    """Return own beads, and as ghosts those of other ranks that are nearer to them than a distance; collective.
 
     Parameters
     ----------
-    system : System
-        The same on every rank, or this rank's part of it.
+    box : Box
     comm : Exchange
-    sectors : sequence of 3 int or None
+    ids, position : (m,), (m, 3) arrays
+        Of own beads [length].
+    list_radius : float
+        0: there are no forces between beads of different molecules [length].
 
-    Attributes
-    ----------
-    held : MoleculeSet
-        What this rank is given of the system, in arrays of its own.
+    Returns
+    -------
+    (n,) int64, (n, 3) float64, (m,) int64 arrays, Refresh
+        Global numbers, ascending; places [length]; which are own; what keeps the ghosts' places up to date.
     """
-
-    def __init__(self, system: System, comm: Any, sectors: tuple | list | None) -> None:
-        self.box, self.composition, self.comm = system.box, system.topology, comm
-        held = share_of(system, self.composition, comm)
-        self.held = held.only(self.composition, np.ones(len(held.molecule_ids), dtype=bool))
-        state = self.held.state
-        self.held.state = replace(state, extra=complete(state.extra, system.physics, 0), parts=state.parts[:, :0])
-        if comm.size > 1:
-            self.migration = Migration(system.box, self.composition, comm, sectors, self.held)
-
-    def settled(self, held: MoleculeSet) -> MoleculeSet:
-        """Hand molecules over to the ranks whose sectors they are in, and return what is own then; collective."""
-        if self.comm.size == 1:
-            return held
-        return self.migration.settled(held)
-
-    def local_beads(
-        self, ids: np.ndarray, position: np.ndarray, list_radius: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Refresh]:
-        """Return own beads, and as ghosts those of other ranks that are nearer to them than a distance; collective.
-
-        Parameters
-        ----------
-        ids, position : (m,), (m, 3) arrays
-            Of own beads [length].
-        list_radius : float
-            0: there are no forces between beads of different molecules [length].
-
-        Returns
-        -------
-        (n,) int64, (n, 3) float64, (m,) int64 arrays, Refresh
-            Global numbers, ascending; places [length]; which are own; what keeps the ghosts' places up to date.
-        """
-        sent: dict[int, np.ndarray] = {}
-        come: dict[int, np.ndarray] = {}
-        if self.comm.size > 1 and list_radius > 0.0:
-            half, beads = 0.5 * list_radius * (1.0 + ROUNDING), len(ids)
-            one_each = np.ones(beads, dtype=np.int64)
-            balls = Balls(position, np.full(beads, half), np.arange(beads), one_each, np.zeros(beads))
-            around = Surroundings(self.box, half, self.comm)
-            around.look_around(balls, set(), False)
-            near = sorted(around.neighbours)
-            sent = {rank: np.flatnonzero(around.needed_by(rank, balls)) for rank in near}
-            leaving = {rank: np.column_stack([ids[which], position[which]]).ravel() for rank, which in sent.items()}
-            come = {rank: rows.reshape(-1, 4) for rank, rows in self.comm.exchange_known(leaving, near).items()}
-        every = np.concatenate([np.column_stack([ids, position]), *come.values()])
-        every = every[np.argsort(every[:, 0])]
-        number = every[:, 0].astype(np.int64)
-        own = np.searchsorted(number, ids)
-        ghosts = {rank: np.searchsorted(number, rows[:, 0].astype(np.int64)) for rank, rows in come.items()}
-        sent = {rank: own[which] for rank, which in sent.items()}
-        return number, every[:, 1:].copy(), own, Refresh(self.comm, sent, ghosts)
+    sent: dict[int, np.ndarray] = {}
+    come: dict[int, np.ndarray] = {}
+    if comm.size > 1 and list_radius > 0.0:
+        half, beads = 0.5 * list_radius * (1.0 + ROUNDING), len(ids)
+        one_each = np.ones(beads, dtype=np.int64)
+        balls = Balls(position, np.full(beads, half), np.arange(beads), one_each, np.zeros(beads))
+        around = Surroundings(box, half, comm)
+        around.look_around(balls, set(), False)
+        near = sorted(around.neighbours)
+        sent = {rank: np.flatnonzero(around.needed_by(rank, balls)) for rank in near}
+        leaving = {rank: np.column_stack([ids[which], position[which]]).ravel() for rank, which in sent.items()}
+        come = {rank: rows.reshape(-1, 4) for rank, rows in comm.exchange_known(leaving, near).items()}
+    every = np.concatenate([np.column_stack([ids, position]), *come.values()])
+    every = every[np.argsort(every[:, 0])]
+    number = every[:, 0].astype(np.int64)
+    own = np.searchsorted(number, ids)
+    ghosts = {rank: np.searchsorted(number, rows[:, 0].astype(np.int64)) for rank, rows in come.items()}
+    sent = {rank: own[which] for rank, which in sent.items()}
+    return number, every[:, 1:].copy(), own, Refresh(comm, sent, ghosts)
 
 
 class Refresh:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.model.composition import running_sum
+from hpcchain.parallel.ghosts.migration import Migration
 from hpcchain.parallel.ghosts.molecules import MoleculeSet
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Pool, together
-from hpcchain.steps.domain import Domain
+from hpcchain.steps.domain import first_share, local_beads
 from hpcchain.steps.failures import raise_pushed, raise_worst
 from hpcchain.steps.potentials.interactions import Interactions
 from hpcchain.steps.potentials.laws import passes_of
@@ -134,8 +135,9 @@ class LocalBeads:
         self.rigid = RigidMolecules(self.composition)
         self.skin = Skin(system, constants, comm, skin)
         self.interactions = Interactions(self.box, constants, passes_of(constants, comm))
-        self.domain = Domain(system, comm, sectors)
-        self._take(self.domain.held)
+        held = first_share(system, comm)
+        self.migration = Migration(self.box, self.composition, comm, sectors, held)
+        self._take(held)
 
     def _take(self, held: MoleculeSet) -> None:
         """Have these molecules for own ones."""
@@ -147,20 +149,22 @@ class LocalBeads:
     def rebuild(self) -> None:
         """Choose ghosts and list neighbours anew, and hand molecules over now and then."""
         if self.rebuilds % REBUILDS_BETWEEN_OWNERS == 0:
-            self._take(self.domain.settled(MoleculeSet(self.molecules, self.own, self.own.position)))
+            if self.comm.size > 1:
+                self._take(self.migration.settled(MoleculeSet(self.molecules, self.own, self.own.position)))
             self.skin.fit(self.own.position[self.first[:-1]])
         self.rebuilds += 1
-        ids, self.position, self.local, self.refresh = self.domain.local_beads(
-            self.ids, self.own.position, self.skin.list_radius
+        radius = self.skin.list_radius
+        ids, self.position, self.local, self.refresh = local_beads(
+            self.box, self.comm, self.ids, self.own.position, radius
         )
         self.stale = False
         self.skin.start(self.own.position, self.own.velocity, self.clock.h)
         self.free = self.rigid.set_molecules(self.molecules, self.first)
         fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.ids)]
         self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))
-        self.interactions.set_beads(ids, self.local, self.position, self.skin.list_radius)
+        self.interactions.set_beads(ids, self.local, self.position, radius)
         if self.finder:
-            self.finder.set_beads(ids, self.local, self.interactions)
+            self.finder.set_beads(self.interactions)
 
     @timed("forces")
     def compute(self, position: np.ndarray | None = None) -> None:
@@ -169,8 +173,8 @@ class LocalBeads:
         self.force, (row, entry) = self.interactions.forces(position, self.own.image)
         self.torn = None
         if row >= 0:
-            other = int(np.flatnonzero(self.local == self.interactions.bonds.partner[entry])[0])
-            self.torn = tuple(sorted((int(self.ids[row]), int(self.ids[other]))))
+            other = self.interactions.ids[self.interactions.bonds.partner[entry]]
+            self.torn = tuple(sorted((int(self.ids[row]), int(other))))
 
     @timed("messages")
     def place_ghosts(self) -> None:
