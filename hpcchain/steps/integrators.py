@@ -144,7 +144,7 @@ class Variational(WithContacts):
         beads, contacts = self.beads, self.contacts
         curved = curved or self.finder.curved(before, velocity, pairs, beads.refresh)
         pool = beads.pool(before[beads.local], velocity, *curved)
-        done, rows = contacts.sharing.share(pool, pairs).solved(contacts.solved, Solution.table)
+        done, rows = contacts.sharing.solved(pool, pairs, contacts.solved, Solution.table)
         for ids, row in rows:
             beads.put(ids, row[:, :3], row[:, 3:])
         return done
@@ -164,7 +164,7 @@ class Variational(WithContacts):
         if self.comm.maximum(np.array([float(len(resting))]))[0] == 0.0:
             return
         pool = beads.pool(beads.position[beads.local], own.velocity.copy(), np.zeros((len(beads.ids), 0)))
-        done, rows = self.contacts.sharing.share(pool, resting).solved(self.contacts.stilled, lambda one: one.velocity)
+        done, rows = self.contacts.sharing.solved(pool, resting, self.contacts.stilled, lambda one: one.velocity)
         for ids, velocity in rows:
             beads.put(ids, None, velocity)
         for one in done:

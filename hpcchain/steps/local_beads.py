@@ -281,8 +281,8 @@ class LocalBeads:
         rigid = ~self.composition.prototypes.flexible
         size = np.diff(self.first)
         whole = np.repeat(rigid[self.composition.class_of(self.molecules)], size)
-        total = np.repeat(np.add.reduceat(self.force, self.first[:-1]), size, axis=0) if len(size) else self.force
-        weight = np.repeat(np.add.reduceat(acting.mass, self.first[:-1]), size) if len(size) else acting.mass
+        total = np.repeat(np.add.reduceat(self.force, self.first[:-1]), size, axis=0)
+        weight = np.repeat(np.add.reduceat(acting.mass, self.first[:-1]), size)
         force, mass = np.where(whole[:, None], total, self.force), np.where(whole, weight, acting.mass)
         moved = 0.5 * self.clock.h**2 * np.sqrt(np.sum(force**2, axis=1)) / mass
         diameter = self.composition.prototypes.diameter[self.composition.prototype_of(self.ids)]

@@ -253,7 +253,7 @@ class ContactDynamics(WithContacts):
         """
         beads, extra = self.beads, np.column_stack([after.extra, after.struck, after.bend])
         pool = beads.pool(before[beads.local], velocity, extra)
-        done, rows = self.contacts.sharing.share(pool, pairs).solved(self.contacts.outcome, Outcome.table)
+        done, rows = self.contacts.sharing.solved(pool, pairs, self.contacts.outcome, Outcome.table)
         for ids, row in rows:
             place, speed, spin, bend, kept, struck = np.split(row, [3, 6, 9, 12, 12 + SLOTS * WARM], axis=1)
             beads.put(ids, place, speed)

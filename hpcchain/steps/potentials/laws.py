@@ -20,7 +20,7 @@ import numpy as np
 
 from hpcchain.config.text import content, digest
 from hpcchain.errors import CodeError, ConfigError
-from hpcchain.parallel.signals import interrupt_handler
+from hpcchain.parallel.signals import interrupts
 from hpcchain.steps.domain import SingleExchange
 from hpcchain.steps.potentials.constants import numbered
 from hpcchain.steps.potentials.lists import add_to, along_bond, apart
@@ -86,17 +86,15 @@ class Blame:
     def __enter__(self) -> None:
         self._inside, self._interrupted = True, False
         self._before: dict[int, Any] = {}
-        if threading.current_thread() is threading.main_thread():
-            self._interrupt_handler = interrupt_handler()
-            if self._interrupt_handler is not None:
-                for number in (signal.SIGINT, signal.SIGALRM):
-                    self._before[number] = signal.signal(number, self._interrupt)
+        if threading.current_thread() is threading.main_thread() and interrupts():
+            for number in (signal.SIGINT, signal.SIGALRM):
+                self._before[number] = signal.signal(number, self._interrupt)
 
-    def _interrupt(self, *given: Any) -> None:
+    def _interrupt(self, *_: Any) -> None:
         self._interrupted = True
         if self._inside:
             signal.setitimer(signal.ITIMER_REAL, AGAIN)
-            self._interrupt_handler(*given)
+            raise KeyboardInterrupt
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._inside = False
