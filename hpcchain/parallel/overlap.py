@@ -12,13 +12,13 @@ from hpcchain.parallel.sectors import Bisection, brought_in
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box
-    from hpcchain.parallel.exchange import Exchange
+    from hpcchain.parallel.agreement import Ranks
 
 ROUNDING = 1e-6
 
 
 def overlap_on_ranks(
-    comm: Exchange, box: Box, composition: Composition, molecule_ids: np.ndarray, position: np.ndarray, tolerance: float
+    comm: Ranks, box: Box, composition: Composition, molecule_ids: np.ndarray, position: np.ndarray, tolerance: float
 ) -> tuple[int, int, float] | None:
     """Return (bead, bead, distance) of two beads that overlap, the same on all ranks, or None when none do; collective.
 
@@ -26,7 +26,7 @@ def overlap_on_ranks(
 
     Parameters
     ----------
-    comm : Exchange
+    comm : Ranks
     box : Box
     composition : Composition
     molecule_ids : (k,) int64 array
@@ -49,7 +49,7 @@ def overlap_on_ranks(
 
 
 def dealt_by_place(
-    comm: Exchange,
+    comm: Ranks,
     box: Box,
     composition: Composition,
     molecule_ids: np.ndarray,
@@ -61,7 +61,7 @@ def dealt_by_place(
 
     Parameters
     ----------
-    comm : Exchange
+    comm : Ranks
     box, composition, molecule_ids, position :
         As `overlap_on_ranks` takes them.
     more : (n, w) float64 array

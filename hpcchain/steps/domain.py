@@ -8,7 +8,7 @@ to each of its neighbours at each step.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,34 +19,13 @@ from hpcchain.parallel.ghosts.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box, System
+    from hpcchain.parallel.agreement import Ranks
     from hpcchain.parallel.ghosts.molecules import MoleculeSet
 
 ROUNDING = 1e-6
 
 
-class SingleExchange:
-    """What an `Exchange` is to the only rank that there is."""
-
-    rank, size = 0, 1
-
-    def allgather(self, value: Any) -> list:
-        """Return the list of every rank's object."""
-        return [value]
-
-    def maximum(self, values: np.ndarray, asleep: bool = False) -> np.ndarray:
-        """Return the element-wise maximum over ranks."""
-        return values
-
-    def total(self, values: np.ndarray) -> Any:
-        """Return the element-wise sum over ranks."""
-        return values
-
-    def exchange_known(self, outgoing: dict, sources: list, asleep: bool = False) -> dict:
-        """Return what ranks have sent: nothing."""
-        return {}
-
-
-def first_share(system: System, comm: Any) -> MoleculeSet:
+def first_share(system: System, comm: Ranks) -> MoleculeSet:
     """Return what this rank is given of a system, which has all of it or a part, in arrays of its own."""
     held = share_of(system, system.topology, comm)
     held = held.only(system.topology, np.ones(len(held.molecule_ids), dtype=bool))
@@ -56,14 +35,14 @@ def first_share(system: System, comm: Any) -> MoleculeSet:
 
 
 def local_beads(
-    box: Box, comm: Any, ids: np.ndarray, position: np.ndarray, list_radius: float
+    box: Box, comm: Ranks, ids: np.ndarray, position: np.ndarray, list_radius: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Refresh]:
     """Return own beads, and as ghosts those of other ranks that are nearer to them than a distance; collective.
 
     Parameters
     ----------
     box : Box
-    comm : Exchange
+    comm : Ranks
     ids, position : (m,), (m, 3) arrays
         Of own beads [length].
     list_radius : float
@@ -100,12 +79,12 @@ class Refresh:
 
     Parameters
     ----------
-    comm : Exchange
+    comm : Ranks
     sent, received : dict of rank -> int64 array
         Which own beads a rank is sent, and which ghosts it sends, by local numbers; there is no message of none.
     """
 
-    def __init__(self, comm: Any, sent: dict, received: dict) -> None:
+    def __init__(self, comm: Ranks, sent: dict, received: dict) -> None:
         self.comm = comm
         self._sent = {rank: which for rank, which in sent.items() if len(which)}
         self._received = {rank: which for rank, which in received.items() if len(which)}

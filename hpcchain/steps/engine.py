@@ -11,13 +11,13 @@ import numpy as np
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.system import State
+from hpcchain.parallel.agreement import Ranks
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.steps.contacts.clusters import dot
 from hpcchain.steps.contacts.finding import ContactFinder
 from hpcchain.steps.contacts.inclusions import Inclusions
 from hpcchain.steps.contacts.tally import Tally
 from hpcchain.steps.contacts.walls import Walls
-from hpcchain.steps.domain import SingleExchange
 from hpcchain.steps.integrators import Midpoint, Variational, Verlet
 from hpcchain.steps.local_beads import Clock, LocalBeads, timed
 from hpcchain.steps.potentials.constants import Constants
@@ -38,7 +38,7 @@ class SteppedEngine:
     ----------
     system : System
         The same on every rank, or this rank's part of it; its state is that of a whole step.
-    comm : Exchange, optional
+    comm : Ranks, optional
         Default: one rank.
     skin : float, optional
         How much farther than forces neighbour lists look, at first; no effect on results [length].
@@ -61,12 +61,12 @@ class SteppedEngine:
     def __init__(
         self,
         system: System,
-        comm: Any = None,
+        comm: Ranks | None = None,
         skin: Any = None,
         sectors: tuple | list | None = None,
         log_events: bool = False,
     ) -> None:
-        self.comm, self.physics = comm or SingleExchange(), system.physics
+        self.comm, self.physics = comm or Ranks(), system.physics
         composition, settings = system.topology, system.physics.steps
         self.quantum, self.impulse_quantum = quanta(system)
         self.energy_quantum = energy_quantum(system)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -10,14 +10,15 @@ from hpcchain.errors import ConfigError, StepError
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
+    from hpcchain.parallel.agreement import Ranks
 
 
-def raise_worst(comm: Any, time: float, torn: tuple | None, stuck: tuple | None, bad: np.ndarray) -> NoReturn:
+def raise_worst(comm: Ranks, time: float, torn: tuple | None, stuck: tuple | None, bad: np.ndarray) -> NoReturn:
     """Raise StepError, on every rank, of what has gone wrong on some; collective.
 
     Parameters
     ----------
-    comm : Exchange
+    comm : Ranks
     time : float
         [time]
     torn : (int, int) or None

@@ -24,6 +24,7 @@ from hpcchain.steps.skin import Skin
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
+    from hpcchain.parallel.agreement import Ranks
     from hpcchain.steps.contacts.finding import ContactFinder
     from hpcchain.steps.potentials.constants import Constants
 
@@ -120,7 +121,7 @@ class LocalBeads:
         self,
         system: System,
         constants: Constants,
-        comm: Any,
+        comm: Ranks,
         skin: Any,
         sectors: tuple | list | None,
         clock: Clock,

@@ -20,6 +20,7 @@ from hpcchain.steps.potentials.constants import Constants
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.model.system import System
+    from hpcchain.parallel.agreement import Ranks
 
 SKIN, NARROW = 0.35, 0.1
 """How much farther than forces lists look: in mean diameters, and at least, as a part of the range of forces."""
@@ -64,7 +65,7 @@ class Skin:
     ----------
     system : System
     constants : Constants
-    comm : Exchange
+    comm : Ranks
     requested : float, optional
         How much farther than forces lists look at first, and never less [length]; default: what suits the system.
 
@@ -80,7 +81,7 @@ class Skin:
         How far the farthest bead of any rank has moved since lists were made [length].
     """
 
-    def __init__(self, system: System, constants: Constants, comm: Any, requested: float | None) -> None:
+    def __init__(self, system: System, constants: Constants, comm: Ranks, requested: float | None) -> None:
         self.box, self.constants, self.comm = system.box, constants, comm
         self.side = float(self.box.size[self.box.periodic].min(initial=np.inf))
         self.farthest, self.least = farthest_and_skin(constants, requested)

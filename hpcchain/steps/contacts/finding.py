@@ -12,6 +12,7 @@ from hpcchain.steps.potentials.curvature import EXTRA, Metric
 
 if TYPE_CHECKING:
     from hpcchain.model.physics.constants import SteppedPhysics
+    from hpcchain.parallel.agreement import Ranks
     from hpcchain.steps.contacts.walls import Walls
     from hpcchain.steps.local_beads import Clock
     from hpcchain.steps.potentials.constants import Constants
@@ -29,7 +30,7 @@ class ContactFinder:
     constants : Constants
     settings : SteppedPhysics
         `Physics.steps`.
-    comm : Exchange
+    comm : Ranks
     walls : Walls
     clock : Clock
 
@@ -39,7 +40,7 @@ class ContactFinder:
         Of contacts that keep H2.
     """
 
-    def __init__(self, constants: Constants, settings: SteppedPhysics, comm: Any, walls: Walls, clock: Clock) -> None:
+    def __init__(self, constants: Constants, settings: SteppedPhysics, comm: Ranks, walls: Walls, clock: Clock) -> None:
         self.constants, self.composition = constants, constants.composition
         self.comm, self.walls, self.clock = comm, walls, clock
         self.metric = Metric(constants, settings) if settings.energy == "H2" else None

@@ -7,7 +7,7 @@ solve their own groups, and then wait asleep.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hpcchain.model.composition import Composition
+    from hpcchain.parallel.agreement import Ranks
     from hpcchain.steps.contacts.clusters import Pool
 
 NO_RANK = -1
@@ -30,10 +31,10 @@ class Sharing:
     Parameters
     ----------
     composition : Composition
-    comm : Exchange
+    comm : Ranks
     """
 
-    def __init__(self, composition: Composition, comm: Any) -> None:
+    def __init__(self, composition: Composition, comm: Ranks) -> None:
         self.composition, self.comm = composition, comm
 
     def solved(self, pool: Pool, pairs: np.ndarray, solve: Callable, table: Callable) -> tuple[list, list]:

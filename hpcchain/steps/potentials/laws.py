@@ -20,8 +20,8 @@ import numpy as np
 
 from hpcchain.config.text import content, digest
 from hpcchain.errors import CodeError, ConfigError
+from hpcchain.parallel.agreement import Ranks
 from hpcchain.parallel.signals import interrupts
-from hpcchain.steps.domain import SingleExchange
 from hpcchain.steps.potentials.constants import numbered
 from hpcchain.steps.potentials.lists import add_to, along_bond, apart
 
@@ -40,7 +40,7 @@ AGAIN = 0.5
 """After how long an interrupt of a user's code is raised once more, if that still runs [s]."""
 
 
-def source_of(one: PotentialConstants, comm: Any = None) -> bytes:
+def source_of(one: PotentialConstants, comm: Ranks | None = None) -> bytes:
     """Return the text of a potential's file, the same on all ranks and with the digest that it began with; collective.
 
     Without `comm` it is read here alone.
@@ -50,7 +50,7 @@ def source_of(one: PotentialConstants, comm: Any = None) -> bytes:
     ConfigError
         On every rank, where the file cannot be read or is another.
     """
-    comm = comm or SingleExchange()
+    comm = comm or Ranks()
     found: bytes | ConfigError | None = None
     if comm.rank == 0:
         try:
@@ -207,7 +207,7 @@ class Passes:
         self.run = {"pair": pair_pass, "bond": bond_pass, "center": center_pass}[self.on](law)
 
 
-def passes_of(constants: Constants, comm: Any) -> list:
+def passes_of(constants: Constants, comm: Ranks) -> list:
     """Return the Passes of a run's own potentials; collective."""
     return [Passes(one, law_of(one, source_of(one, comm)), constants.names) for one in constants.modules]
 
