@@ -7,6 +7,7 @@ that their sums, and with them the cuts, are the same in any order and on every 
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -106,9 +107,8 @@ class Bisection:
         `most`: how far a side may move, as a part of the edge that it divides. The owners of what lies between change,
         so steps are small, and a wrong guess of the weights does little harm.
         """
-        other = object.__new__(Bisection)
-        other.box, other.ranks = self.box, self.ranks
-        other.cuts = other._divided(points, weights, self.cuts, most, comm)
+        other = copy(self)
+        other.cuts = self._divided(points, weights, self.cuts, most, comm)
         return other
 
     def _divided(self, points: np.ndarray, weights: np.ndarray, earlier: list | None, most: float, comm: Ranks) -> list:
