@@ -95,9 +95,9 @@ class Single:
 class Alone(Single):
     """One of several ranks when it works by itself: its last resort ends all, those that sleep too."""
 
-    def __init__(self, world: Single, started: int = 1, activity: Activity | None = None) -> None:
+    def __init__(self, world: Single, started: int = 1, sharing: int = 1, activity: Activity | None = None) -> None:
         self.activity = activity or Activity()
-        self.started, self._world = started, world
+        self.started, self.sharing, self._world = started, sharing, world
 
     def abort(self, code: int) -> None:
         self._world.abort(code)

@@ -153,6 +153,6 @@ def shared_or_alone(
         return action(world)
     signals.listen = standby.listen
     try:
-        return standby.carry(lambda: action(Alone(world, world.size, world.activity)))
+        return standby.carry(lambda: action(Alone(world, world.size, activity=world.activity)))
     finally:
         signals.listen = None

@@ -64,8 +64,7 @@ class Sharing:
             crossing, across = (np.isin(self._label(one, here, label), foreign) for one in (pairs, links))
         inner = pool.part(np.searchsorted(pool.molecules, self._molecules(pairs[~crossing])), links[~across])
         parts = [(inner, pairs[~crossing])] if len(inner.molecules) else []
-        flag = np.array([float(crossing.any())])
-        if self.comm.size == 1 or self.comm.maximum(flag)[0] == 0.0:
+        if self.comm.maximum(np.array([float(crossing.any())]))[0] == 0.0:
             return solved_parts(parts, solve, table)
         sent, received = self._deal(pool, parts, self.comm.allgather((pairs[crossing], links[across])))
         done, rows = solved_parts(parts, solve, table)
