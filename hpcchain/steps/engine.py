@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class SteppedEngine:
         self,
         system: System,
         comm: Ranks | None = None,
-        skin: Any = None,
+        skin: float | None = None,
         sectors: tuple | list | None = None,
         log_events: bool = False,
     ) -> None:
@@ -202,6 +202,6 @@ class SteppedEngine:
         """
         return self.tally.drained()
 
-    def window_report(self) -> Any:
+    def window_report(self) -> dict:
         """Return what the run log says of the steps: how many there were, and how often lists were made."""
         return {"steps": self.clock.steps, "list_rebuilds": self.beads.rebuilds}

@@ -7,7 +7,7 @@ beads there, `finish` then ends the step of their velocities.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -139,7 +139,9 @@ class Variational(WithContacts):
         self._still()
 
     @timed("contacts")
-    def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, curved: Any = None) -> list:
+    def _solve_contacts(
+        self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, curved: tuple | None = None
+    ) -> list:
         """Solve contacts (`ContactFinder.curved`), put beads where it takes them; return what was found; collective."""
         beads, contacts = self.beads, self.contacts
         curved = curved or self.finder.curved(before, velocity, pairs, beads.refresh)

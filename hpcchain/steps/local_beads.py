@@ -122,7 +122,7 @@ class LocalBeads:
         system: System,
         constants: Constants,
         comm: Ranks,
-        skin: Any,
+        skin: float | None,
         sectors: tuple | list | None,
         clock: Clock,
         finder: ContactFinder | None,
@@ -238,7 +238,7 @@ class LocalBeads:
         `wider`: so wide that beads may move as far as one has moved by now.
         """
         if wider:
-            self.skin.widen(self.clock.time, self.clock.h, self._farthest_moved)
+            self.skin.widen(self.clock.time, self.clock.h, self._farthest_moved())
         self.own.position, self.own.velocity = before[self.local], velocity
         self.rebuild()
         self.skin.carry_on()

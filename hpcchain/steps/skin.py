@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -103,15 +103,15 @@ class Skin:
         most = min(MOST_OF_SIDE * self.side, self.side - self.constants.apart) - self.farthest
         self.width = max(self.least, min(fitting, most))
 
-    def widen(self, time: float, step: float, bead: Any) -> None:
-        """Have lists look so far that beads may move in a step as one has moved now; collective.
+    def widen(self, time: float, step: float, bead: int) -> None:
+        """Have lists look so far that beads may move in a step as one has moved now.
 
         Parameters
         ----------
         time, step : float
             [time]
-        bead : callable
-            Returns the global id of the bead that has moved farthest; collective.
+        bead : int
+            That which has moved farthest.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class Skin:
         width = min(WIDER * self.moved, min(0.5 * self.side, self.side - self.constants.apart) - self.farthest)
         if width < LEAST * self.moved:
             raise StepError(
-                f"at t {time:.6g} bead {bead()} moves {self.moved:.3g} besides what all do in a step of "
+                f"at t {time:.6g} bead {bead} moves {self.moved:.3g} besides what all do in a step of "
                 f"steps.step = {step:g}, too far for the periodic side {self.side:g} of the box: make steps.step "
                 "smaller, or enlarge the box"
             )

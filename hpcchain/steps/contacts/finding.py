@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hpcchain.model.physics.constants import SteppedPhysics
     from hpcchain.parallel.agreement import Ranks
     from hpcchain.steps.contacts.walls import Walls
+    from hpcchain.steps.domain import Refresh
     from hpcchain.steps.local_beads import Clock
     from hpcchain.steps.potentials.constants import Constants
     from hpcchain.steps.potentials.interactions import Interactions
@@ -56,7 +57,7 @@ class ContactFinder:
         if self.metric:
             self.metric.set_beads(lists, molecule)
 
-    def curved(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, refresh: Any) -> tuple:
+    def curved(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, refresh: Refresh) -> tuple:
         """Return what reflections in the metric of H2 need of second derivatives; collective.
 
         Parameters
