@@ -178,12 +178,12 @@ def store(typing, work, at, value):
     return types.void(work, types.intp, value), generate
 
 
-def _operation(name):
-    """Return an intrinsic of two vectors, lane by lane."""
+def _operation(act):
+    """Return an intrinsic of two vectors, lane by lane, of what an IRBuilder does with them."""
 
     @intrinsic
     def operation(typing, a, b):
-        return a(a, a), lambda context, builder, signature, args: getattr(builder, name)(*args)
+        return a(a, a), lambda context, builder, signature, args: act(builder, *args)
 
     return operation
 
@@ -200,10 +200,10 @@ def _call(name):
     return generate
 
 
-add = _operation("fadd")
-sub = _operation("fsub")
-mul = _operation("fmul")
-div = _operation("fdiv")
+add, sub = _operation(ir.IRBuilder.fadd), _operation(ir.IRBuilder.fsub)
+mul, div = _operation(ir.IRBuilder.fmul), _operation(ir.IRBuilder.fdiv)
+larger = _operation(lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b))
+"""The larger of each two lanes; b where one is not a number."""
 
 
 @intrinsic
@@ -224,16 +224,6 @@ def nearest_whole(typing, a):
     return a(a), _call("rint")
 
 
-@intrinsic
-def larger(typing, a, b):
-    """Return the larger of each two lanes; b where one is not a number."""
-
-    def generate(context, builder, signature, args):
-        return builder.select(builder.fcmp_ordered(">", *args), *args)
-
-    return a(a, a), generate
-
-
 def _comparison(kind, relation):
     """Return an intrinsic that compares two vectors lane by lane."""
 
@@ -249,7 +239,7 @@ def _comparison(kind, relation):
 
 # Of what is not a number none is true but `unlike`.
 above, at_most, unlike = _comparison("ordered", ">"), _comparison("ordered", "<="), _comparison("unordered", "!=")
-both, either = _operation("and_"), _operation("or_")
+both, either = _operation(ir.IRBuilder.and_), _operation(ir.IRBuilder.or_)
 
 
 @intrinsic
