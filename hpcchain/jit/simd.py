@@ -267,22 +267,17 @@ def _spread(context, builder, signature, args):
     return _shuffle(builder, vector, None, [k % len(args) for k in range(kind.count)])
 
 
-@intrinsic
-def splat(typing, x):
-    """Return a vector of eight times x."""
-    return eight(types.float64), _spread
+def _times(kind):
+    """Return an intrinsic that makes a vector of one number in all lanes."""
+
+    @intrinsic
+    def times(typing, x):
+        return kind(types.float64), _spread
+
+    return times
 
 
-@intrinsic
-def splat_four(typing, x):
-    """Return a vector of four times x."""
-    return four(types.float64), _spread
-
-
-@intrinsic
-def splat_single(typing, x):
-    """Return a vector of sixteen times x, in single precision."""
-    return sixteen(types.float64), _spread
+splat, splat_four, splat_single = _times(eight), _times(four), _times(sixteen)
 
 
 @intrinsic
