@@ -33,11 +33,6 @@ class SharedRows:
     def __init__(self, own, common):
         self.own, self.common = own, common
 
-    @property
-    def length(self):
-        """The number of rows."""
-        return len(self.own)
-
     def __len__(self):
         """Return the number of rows."""
         return len(self.own)
@@ -67,16 +62,15 @@ class SharedRowsType(types.Type):
 @register_model(SharedRowsType)
 class _Model(models.StructModel):
     def __init__(self, manager, kind):
-        members = [("own", types.CPointer(types.int32)), ("common", types.CPointer(types.int64)), ("rows", types.intp)]
+        members = [("own", types.CPointer(types.int32)), ("common", types.CPointer(types.int64))]
         super().__init__(manager, kind, members)
 
 
-def made(context, builder, kind, own, common, rows):
-    """Return a table's value in kernels from the addresses of its arrays, int64, and its number of rows."""
+def made(context, builder, kind, own, common):
+    """Return a table's value in kernels from the addresses of its arrays, int64."""
     table = cgutils.create_struct_proxy(kind)(context, builder)
     table.own = builder.inttoptr(own, table.own.type)
     table.common = builder.inttoptr(common, table.common.type)
-    table.rows = rows
     return table._getvalue()
 
 
@@ -95,9 +89,6 @@ def _unbox(kind, value, c):
         words.append(c.pyapi.long_as_longlong(address))
         for each in (address, interface, array):
             c.pyapi.decref(each)
-    length = c.pyapi.object_getattr_string(value, "length")
-    words.append(c.pyapi.long_as_longlong(length))
-    c.pyapi.decref(length)
     return NativeValue(made(c.context, c.builder, kind, *words), cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
 
 
@@ -115,12 +106,6 @@ class _Set(AbstractTemplate):
         if isinstance(args[0], SharedRowsType) and isinstance(args[1], types.BaseTuple):
             return signature(types.none, *args)
         return None
-
-
-@infer_global(len)
-class _Length(AbstractTemplate):
-    def generic(self, args, _):
-        return signature(types.intp, *args) if isinstance(args[0], SharedRowsType) else None
 
 
 @lower_builtin(operator.getitem, SharedRowsType, types.BaseTuple)
@@ -156,11 +141,6 @@ def _set(context, builder, sig, args):
     value = context.cast(builder, args[2], given, types.int64)
     builder.store(builder.trunc(value, INT32), builder.gep(table.own, [at]))
     return context.get_dummy_value()
-
-
-@lower_builtin(len, SharedRowsType)
-def _length(context, builder, sig, args):
-    return cgutils.create_struct_proxy(sig.args[0])(context, builder, value=args[0]).rows
 
 
 def _position(context, builder, index, value):

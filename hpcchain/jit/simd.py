@@ -22,7 +22,7 @@ ALIGNMENT = 8
 
 
 class Lanes(types.Type):
-    """Type of a vector of that many floats."""
+    """Type of a vector of that many floats, or of truths, which have one bit."""
 
     def __init__(self, width, bits=64):
         super().__init__(name=f"Lanes({width} of {bits})")
@@ -31,7 +31,7 @@ class Lanes(types.Type):
     @property
     def vector(self):
         """As the compiler has it."""
-        return ir.VectorType(DOUBLE if self.bits == 64 else SINGLE, self.width)
+        return ir.VectorType({64: DOUBLE, 32: SINGLE, 1: ir.IntType(1)}[self.bits], self.width)
 
 
 @register_model(Lanes)
@@ -42,43 +42,31 @@ class LanesModel(models.PrimitiveModel):
         super().__init__(manager, kind, kind.vector)
 
 
-class Truths(types.Type):
-    """Type of a vector of that many truths."""
-
-    def __init__(self, width):
-        super().__init__(name=f"Truths({width})")
-        self.width = width
-
-
-@register_model(Truths)
-class TruthsModel(models.PrimitiveModel):
-    """Kept in a register, passed by value."""
-
-    def __init__(self, manager, kind):
-        super().__init__(manager, kind, ir.VectorType(ir.IntType(1), kind.width))
-
-
-def _vector(width):
-    return ir.VectorType(DOUBLE, width)
-
-
 HALF = LANES // 2
 eight, four, sixteen = Lanes(LANES), Lanes(HALF), Lanes(2 * LANES, 32)
 FOUR_WHOLE = ir.VectorType(INDEX, HALF)
 
 
-def _address(context, builder, kind, array, index, width):
-    """Return a pointer to the vector at an index of a float64 array."""
-    data = make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), _vector(width).as_pointer())
+def _loaded(builder, place, vector, alignment=ALIGNMENT):
+    """Return the vector at a place, which need not be aligned as a whole."""
+    value = builder.load(builder.bitcast(place, vector.as_pointer()))
+    value.align = alignment
+    return value
+
+
+def _row(builder, table, row):
+    """Return where a table's row begins."""
+    return builder.gep(builder.bitcast(table.data, BYTE), [builder.mul(row, builder.extract_value(table.strides, 0))])
+
+
+def _entry(context, builder, kind, array, index):
+    """Return where an entry of an array of one axis is."""
+    return builder.gep(make_array(kind)(context, builder, array).data, [index])
 
 
 def _read(context, builder, signature, args):
     """Return the vector at an index (the second argument) of an array (the first)."""
-    address = _address(context, builder, signature.args[0], args[0], args[1], signature.return_type.width)
-    value = builder.load(address)
-    value.align = ALIGNMENT
-    return value
+    return _loaded(builder, _entry(context, builder, signature.args[0], *args), signature.return_type.vector)
 
 
 @intrinsic
@@ -98,13 +86,8 @@ def load_row(typing, table, row, column):
     """Return the four floats of a table's row from a column on."""
 
     def generate(context, builder, signature, args):
-        table = make_array(signature.args[0])(context, builder, args[0])
-        start = builder.bitcast(table.data, BYTE)
-        start = builder.gep(start, [builder.mul(args[1], builder.extract_value(table.strides, 0))])
-        start = builder.gep(builder.bitcast(start, DOUBLE.as_pointer()), [args[2]])
-        value = builder.load(builder.bitcast(start, _vector(HALF).as_pointer()))
-        value.align = ALIGNMENT
-        return value
+        start = _row(builder, make_array(signature.args[0])(context, builder, args[0]), args[1])
+        return _loaded(builder, builder.gep(builder.bitcast(start, DOUBLE.as_pointer()), [args[2]]), four.vector)
 
     return four(table, types.intp, types.intp), generate
 
@@ -116,7 +99,7 @@ def ways_from(typing, table, row, place):
     def generate(context, builder, signature, args):
         data = make_array(signature.args[0])(context, builder, args[0]).data
         place = _shuffle(builder, _four_whole(builder, args[2:]), None, [0] * HALF)
-        return builder.sitofp(builder.sub(place, _whole_row(builder, data, args[1])), _vector(HALF))
+        return builder.sitofp(builder.sub(place, _whole_row(builder, data, args[1])), four.vector)
 
     return four(table, types.intp, types.int64), generate
 
@@ -137,10 +120,7 @@ def ways_from_rows(typing, table, a, b, c, d, x, y, z):
 
 def _whole_row(builder, data, row):
     """Return a row of four 32-bit whole numbers."""
-    start = builder.gep(data, [builder.mul(row, ir.Constant(row.type, HALF))])
-    value = builder.load(builder.bitcast(start, FOUR_WHOLE.as_pointer()))
-    value.align = ALIGNMENT
-    return value
+    return _loaded(builder, builder.gep(data, [builder.mul(row, ir.Constant(row.type, HALF))]), FOUR_WHOLE)
 
 
 def _four_whole(builder, values):
@@ -166,19 +146,12 @@ def columns(typing, table, listed, first, count):
             at = ir.Constant(last.type, k)
             at = builder.select(builder.icmp_signed("<", last, at), last, at)
             row = builder.load(builder.gep(entries, [builder.add(args[2], at)]))
-            rows.append(_single_row(builder, table, builder.sext(row, args[2].type)))
-        values = [builder.fpext(column, _vector(LANES)) for column in _transposed(builder, rows)]
+            start = _row(builder, table, builder.sext(row, args[2].type))
+            rows.append(_loaded(builder, start, ir.VectorType(SINGLE, LANES), 4))
+        values = [builder.fpext(column, eight.vector) for column in _transposed(builder, rows)]
         return context.make_tuple(builder, signature.return_type, values)
 
     return types.UniTuple(eight, LANES)(table, listed, types.intp, types.intp), generate
-
-
-def _single_row(builder, table, row):
-    """Return a table's row of eight float32."""
-    start = builder.gep(builder.bitcast(table.data, BYTE), [builder.mul(row, builder.extract_value(table.strides, 0))])
-    value = builder.load(builder.bitcast(start, ir.VectorType(SINGLE, LANES).as_pointer()))
-    value.align = 4
-    return value
 
 
 def _transposed(builder, rows):
@@ -198,19 +171,19 @@ def store(typing, work, at, value):
     """Write a vector's floats to an array from work[at] on."""
 
     def generate(context, builder, signature, args):
-        address = _address(context, builder, signature.args[0], args[0], args[1], signature.args[2].width)
-        builder.store(args[2], address).align = ALIGNMENT
+        place = _entry(context, builder, signature.args[0], *args[:2])
+        builder.store(args[2], builder.bitcast(place, args[2].type.as_pointer())).align = ALIGNMENT
         return context.get_dummy_value()
 
     return types.void(work, types.intp, value), generate
 
 
-def _operation(name):
-    """Return an intrinsic of two vectors, lane by lane."""
+def _operation(act):
+    """Return an intrinsic of two vectors, lane by lane, of what an IRBuilder does with them."""
 
     @intrinsic
     def operation(typing, a, b):
-        return a(a, a), lambda context, builder, signature, args: getattr(builder, name)(*args)
+        return a(a, a), lambda context, builder, signature, args: act(builder, *args)
 
     return operation
 
@@ -219,17 +192,18 @@ def _call(name):
     """Return a call of one of the compiler's own functions of vectors."""
 
     def generate(context, builder, signature, args):
-        width = signature.return_type.width
-        kind = ir.FunctionType(_vector(width), [_vector(width)] * len(args))
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{width}f64"), args)
+        vector = signature.return_type.vector
+        kind = ir.FunctionType(vector, [vector] * len(args))
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{vector.count}f64")
+        return builder.call(function, args)
 
     return generate
 
 
-add = _operation("fadd")
-sub = _operation("fsub")
-mul = _operation("fmul")
-div = _operation("fdiv")
+add, sub = _operation(ir.IRBuilder.fadd), _operation(ir.IRBuilder.fsub)
+mul, div = _operation(ir.IRBuilder.fmul), _operation(ir.IRBuilder.fdiv)
+larger = _operation(lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b))
+"""The larger of each two lanes; b where one is not a number."""
 
 
 @intrinsic
@@ -250,16 +224,6 @@ def nearest_whole(typing, a):
     return a(a), _call("rint")
 
 
-@intrinsic
-def larger(typing, a, b):
-    """Return the larger of each two lanes; b where one is not a number."""
-
-    def generate(context, builder, signature, args):
-        return builder.select(builder.fcmp_ordered(">", *args), *args)
-
-    return a(a, a), generate
-
-
 def _comparison(kind, relation):
     """Return an intrinsic that compares two vectors lane by lane."""
 
@@ -268,14 +232,14 @@ def _comparison(kind, relation):
         def generate(context, builder, signature, args):
             return getattr(builder, f"fcmp_{kind}")(relation, *args)
 
-        return Truths(a.width)(a, a), generate
+        return Lanes(a.width, 1)(a, a), generate
 
     return comparison
 
 
 # Of what is not a number none is true but `unlike`.
 above, at_most, unlike = _comparison("ordered", ">"), _comparison("ordered", "<="), _comparison("unordered", "!=")
-both, either = _operation("and_"), _operation("or_")
+both, either = _operation(ir.IRBuilder.and_), _operation(ir.IRBuilder.or_)
 
 
 @intrinsic
@@ -303,22 +267,17 @@ def _spread(context, builder, signature, args):
     return _shuffle(builder, vector, None, [k % len(args) for k in range(kind.count)])
 
 
-@intrinsic
-def splat(typing, x):
-    """Return a vector of eight times x."""
-    return eight(types.float64), _spread
+def _times(kind):
+    """Return an intrinsic that makes a vector of one number in all lanes."""
+
+    @intrinsic
+    def times(typing, x):
+        return kind(types.float64), _spread
+
+    return times
 
 
-@intrinsic
-def splat_four(typing, x):
-    """Return a vector of four times x."""
-    return four(types.float64), _spread
-
-
-@intrinsic
-def splat_single(typing, x):
-    """Return a vector of sixteen times x, in single precision."""
-    return sixteen(types.float64), _spread
+splat, splat_four, splat_single = _times(eight), _times(four), _times(sixteen)
 
 
 @intrinsic
@@ -332,7 +291,7 @@ def one_hot(typing, lane):
     """Return 1 in one lane and 0 in the others, or zeros for a lane outside."""
 
     def generate(context, builder, signature, args):
-        value = ir.Constant(_vector(LANES), None)
+        value = ir.Constant(eight.vector, None)
         for i in range(LANES):
             here = builder.icmp_signed("==", args[0], ir.Constant(args[0].type, i))
             value = _insert(builder, value, builder.uitofp(here, DOUBLE), i)
@@ -344,14 +303,7 @@ def one_hot(typing, lane):
 @intrinsic
 def pack(typing, a, b, c, d, e, f, g, h):
     """Return the vector of eight numbers."""
-
-    def generate(context, builder, signature, args):
-        value = ir.Constant(_vector(LANES), None)
-        for i, x in enumerate(args):
-            value = _insert(builder, value, x, i)
-        return value
-
-    return eight(*[types.float64] * LANES), generate
+    return eight(*[types.float64] * LANES), _spread
 
 
 @intrinsic

@@ -184,8 +184,7 @@ def _field(context, builder, typ, value, attr):
         return context.get_constant(types.boolean, True) if typ.options[attr] else context.get_dummy_value()
     table = builder.bitcast(value, INT64.as_pointer())
     if attr in typ.joined:
-        own, common = (WORDS * list(typ.fields).index(each) for each in typ.joined[attr])
-        words = [_word(builder, table, k) for k in (own, common, own + 1)]
+        words = [_word(builder, table, WORDS * list(typ.fields).index(each)) for each in typ.joined[attr]]
         return shared_rows.made(context, builder, typ.joined_type(attr), *words)
     field = typ.fields[attr]
     first = WORDS * list(typ.fields).index(attr)

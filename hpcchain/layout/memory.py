@@ -77,8 +77,3 @@ def side_by_side(rows: int, *names: str) -> dict[str, np.ndarray]:
         arrays[name] = table[:, at : at + width].view(field.dtype)
         at += width
     return arrays
-
-
-def bead_lines(beads: int) -> tuple[np.ndarray, ...]:
-    """Return `starts`, `bounds` and `segment` of that many beads."""
-    return tuple(side_by_side(beads, "starts", "bounds", "segment").values())

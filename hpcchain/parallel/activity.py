@@ -52,9 +52,9 @@ class Activity:
             self.note()
 
     @contextmanager
-    def asleep(self, awaited: int) -> Iterator[None]:
-        """Note that inside this rank sleeps until another wakes it; only what that one sends is a sign of life."""
-        with self.waiting(awaited):
+    def asleep(self) -> Iterator[None]:
+        """Note that inside this rank sleeps until the root wakes it; only what that one sends is a sign of life."""
+        with self.waiting(0):
             self._asleep = True
             try:
                 yield

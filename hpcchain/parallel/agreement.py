@@ -1,15 +1,47 @@
 """What makes the ranks do the same: rank numbers, values from the root, failures that all of them learn.
 
-A communicator is an mpi4py object, or None for a serial run.
+A communicator is an mpi4py object, or None for a serial run. Engines have Ranks.
 """
 
 from __future__ import annotations
 
 import pickle
 from array import array
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hpcchain.errors import EngineError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Ranks:
+    """What engines need of the ranks: few calls, on arrays, nothing pickled in a step or window. Here there is one."""
+
+    rank, size = 0, 1
+
+    def allgather(self, value: Any) -> list:
+        """Return the list of every rank's object, in rank order; between steps or windows only."""
+        return [value]
+
+    def maximum(self, values: np.ndarray, asleep: bool = False) -> np.ndarray:
+        """Return the element-wise maximum over ranks of a float64 array; `asleep`: waiting keeps no core busy."""
+        return values
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Return the element-wise sum over ranks of an int64 array."""
+        return values
+
+    def exchange_known(self, outgoing: dict, sources: list, asleep: bool = False) -> dict:
+        """Send a float64 array to each of some ranks, rank -> array, and return what comes from others, likewise.
+
+        Receivers have this rank among their sources. `asleep`: keep no core busy while messages are long in coming.
+        """
+        return {}
+
+    def exchange_unknown(self, outgoing: dict) -> dict:
+        """Like `exchange_known`, where no rank knows yet from which to expect a message; collective."""
+        return {}
 
 
 class Communicator(Protocol):

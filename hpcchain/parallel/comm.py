@@ -95,9 +95,9 @@ class Single:
 class Alone(Single):
     """One of several ranks when it works by itself: its last resort ends all, those that sleep too."""
 
-    def __init__(self, world: Single, started: int = 1, activity: Activity | None = None) -> None:
+    def __init__(self, world: Single, started: int = 1, sharing: int = 1, activity: Activity | None = None) -> None:
         self.activity = activity or Activity()
-        self.started, self._world = started, world
+        self.started, self.sharing, self._world = started, sharing, world
 
     def abort(self, code: int) -> None:
         self._world.abort(code)
@@ -170,9 +170,8 @@ class World(Single):
         self.mpi.Abort(code)
 
 
-def launched(environment: Mapping[str, str] | None = None) -> tuple[int, int]:
+def launched(environment: Mapping[str, str] = os.environ) -> tuple[int, int]:
     """Return (size, rank) that the launcher announces in environment variables, (1, 0) without a launcher."""
-    environment = os.environ if environment is None else environment
     for size_name, rank_name in VARIABLES:
         size = environment.get(size_name, "")
         if size.isdigit() and int(size) > 0:
@@ -181,12 +180,11 @@ def launched(environment: Mapping[str, str] | None = None) -> tuple[int, int]:
     return 1, 0
 
 
-def not_joined_by_mpi(environment: Mapping[str, str] | None = None) -> bool:
+def not_joined_by_mpi(environment: Mapping[str, str] = os.environ) -> bool:
     """Return whether srun started several processes without any of the interfaces through which an MPI joins them.
 
     MPI's own complaint about that is long and comes from every process.
     """
-    environment = os.environ if environment is None else environment
     several = environment.get(VARIABLES[-1][0], "1") not in ("", "0", "1")
     return several and not any(name.startswith(("PMI", "OMPI_COMM_WORLD")) for name in environment)
 

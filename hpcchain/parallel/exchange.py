@@ -1,4 +1,4 @@
-"""What the windowed engine needs of the ranks' communicator: few calls, on arrays, nothing pickled in a window."""
+"""The ranks of an MPI communicator, for engines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from mpi4py import MPI
 
 from hpcchain.parallel.activity import Activity, found_asleep
+from hpcchain.parallel.agreement import Ranks
 
 if TYPE_CHECKING:
     from hpcchain.parallel.agreement import Communicator
@@ -16,8 +17,8 @@ TAG, NOTE = 7, 9
 FEW_NOTES = 16
 
 
-class Exchange:
-    """The ranks of an MPI communicator, for the engine.
+class Exchange(Ranks):
+    """The ranks of an MPI communicator, and the short notes that they send each other.
 
     Parameters
     ----------
@@ -74,13 +75,11 @@ class Exchange:
         message = self._mpi.improbe(MPI.ANY_SOURCE if rank is None else rank, NOTE)
         return None if message is None else message.recv()
 
-    def allgather(self, value: dict | list | tuple | None) -> list:
-        """Return the list of every rank's object, in rank order; between windows only."""
+    def allgather(self, value: Any) -> list:
         with self.activity.waiting():
             return self._mpi.allgather(value)
 
     def maximum(self, values: np.ndarray, asleep: bool = False) -> np.ndarray:
-        """Return the element-wise maximum over ranks of a float64 array; `asleep`: waiting keeps no core busy."""
         result = np.empty_like(values)
         with self.activity.waiting():
             if asleep:
@@ -90,17 +89,12 @@ class Exchange:
         return result
 
     def total(self, values: np.ndarray) -> np.ndarray:
-        """Return the element-wise sum over ranks of an int64 array."""
         result = np.empty_like(values)
         with self.activity.waiting():
             self._mpi.Allreduce(values, result, op=MPI.SUM)
         return result
 
     def exchange_known(self, outgoing: dict, sources: list, asleep: bool = False) -> dict:
-        """Send a float64 array to each of some ranks, rank -> array, and return what comes from others, likewise.
-
-        Receivers have this rank among their sources. `asleep`: keep no core busy while messages are long in coming.
-        """
         requests = [self._mpi.Isend([rows, MPI.DOUBLE], rank, TAG) for rank, rows in outgoing.items()]
         received = {}
         for rank in sources:
@@ -116,10 +110,7 @@ class Exchange:
         return received
 
     def exchange_unknown(self, outgoing: dict) -> dict:
-        """Like `exchange_known`, where no rank knows yet from which to expect a message; collective.
-
-        From which ranks one comes is found by a call of all.
-        """
+        # From which ranks a message comes is found by a call of all.
         marks, theirs = np.zeros(self.size, dtype=np.int64), np.zeros(self.size, dtype=np.int64)
         marks[list(outgoing)] = 1
         with self.activity.waiting():

@@ -25,13 +25,10 @@ if TYPE_CHECKING:
 SIGNALS, NEWS, OVER, END = "signals", "news", "over", "end"
 
 
-class OneOfMany(Alone):
-    """A group of one rank, whose last resort ends all groups. Making it is collective."""
-
-    def __init__(self, world: Single) -> None:
-        super().__init__(world)
-        here = processors_allowed()
-        self.sharing = sum(not here.isdisjoint(theirs) for theirs in world.on_node(here))
+def sharing_with(world: Single) -> int:
+    """Return how many ranks of all groups may run on processors that this one may run on; collective."""
+    here = processors_allowed()
+    return sum(not here.isdisjoint(theirs) for theirs in world.on_node(here))
 
 
 class Groups:
@@ -68,13 +65,14 @@ class Groups:
         self._over: set[int] = set()
         self._lost = False
         self._news = on_news
-        self.comm: Single | World = OneOfMany(world)
+        sharing = sharing_with(world)
+        self.comm: Single | World = Alone(world, sharing=sharing)  # its last resort ends all groups
         if world.size > 1:
             from hpcchain.parallel.exchange import Exchange  # needs MPI
 
             self._exchange = Exchange(world.mpi, world.activity)
             part = world.mpi.Split(self.count if self.number is None else self.number, world.rank)
-            self.comm = World(part, self.comm.sharing) if self.number is not None and size > 1 else self.comm
+            self.comm = World(part, sharing) if self.number is not None and size > 1 else self.comm
 
     @property
     def leads(self) -> bool:

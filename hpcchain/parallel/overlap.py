@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +12,13 @@ from hpcchain.parallel.sectors import Bisection, brought_in
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box
-    from hpcchain.parallel.exchange import Exchange
+    from hpcchain.parallel.agreement import Ranks
 
 ROUNDING = 1e-6
 
 
 def overlap_on_ranks(
-    comm: Exchange, box: Box, composition: Any, molecule_ids: np.ndarray, position: np.ndarray, tolerance: float
+    comm: Ranks, box: Box, composition: Composition, molecule_ids: np.ndarray, position: np.ndarray, tolerance: float
 ) -> tuple[int, int, float] | None:
     """Return (bead, bead, distance) of two beads that overlap, the same on all ranks, or None when none do; collective.
 
@@ -26,7 +26,7 @@ def overlap_on_ranks(
 
     Parameters
     ----------
-    comm : Exchange
+    comm : Ranks
     box : Box
     composition : Composition
     molecule_ids : (k,) int64 array
@@ -49,9 +49,9 @@ def overlap_on_ranks(
 
 
 def dealt_by_place(
-    comm: Exchange,
+    comm: Ranks,
     box: Box,
-    composition: Any,
+    composition: Composition,
     molecule_ids: np.ndarray,
     position: np.ndarray,
     more: np.ndarray,
@@ -61,7 +61,7 @@ def dealt_by_place(
 
     Parameters
     ----------
-    comm : Exchange
+    comm : Ranks
     box, composition, molecule_ids, position :
         As `overlap_on_ranks` takes them.
     more : (n, w) float64 array
@@ -81,12 +81,12 @@ def dealt_by_place(
     points, bead = images(box, position, distance)
     sectors = Bisection(box, points, np.ones(len(points)), comm.size, comm)
     which, rank = sectors.within(points, distance)
-    molecule = np.repeat(np.arange(len(molecule_ids)), composition.size_of(molecule_ids))[bead[which]]
-    table = np.column_stack([position, more])
+    own, width = composition.beads_of(molecule_ids), 4 + more.shape[1]
+    table, molecule = np.column_stack([own, position, more]), composition.molecule_of(own)
+    there = molecule[bead[which]]
     received = comm.exchange_unknown(
-        {int(to): packed(composition, molecule_ids, table, np.unique(molecule[rank == to])) for to in np.unique(rank)}
+        {int(to): table[np.isin(molecule, there[rank == to])].ravel() for to in np.unique(rank)}
     )
-    width = 1 + table.shape[1]
     rows = np.concatenate([np.zeros((0, width)), *(received[source].reshape(-1, width) for source in sorted(received))])
     rows = rows[np.argsort(rows[:, 0])]
     ids, place, more = np.split(rows, [1, 4], axis=1)
@@ -108,12 +108,3 @@ def images(box: Box, position: np.ndarray, distance: float) -> tuple[np.ndarray,
         points = np.concatenate([points, points[first] + shift, points[last] - shift])
         bead = np.concatenate([bead, bead[first], bead[last]])
     return points, bead
-
-
-def packed(composition: Composition, molecule_ids: np.ndarray, table: np.ndarray, which: np.ndarray) -> np.ndarray:
-    """Return, for a message, the global ids of the beads of some of the molecules, and their rows of a table."""
-    size = composition.size_of(molecule_ids)
-    mask = np.zeros(len(molecule_ids), dtype=bool)
-    mask[which] = True
-    at = np.flatnonzero(np.repeat(mask, size))
-    return np.column_stack([composition.beads_of(molecule_ids[which]).astype(float), table[at]]).ravel()

@@ -7,6 +7,7 @@ that their sums, and with them the cuts, are the same in any order and on every 
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
+    from hpcchain.parallel.agreement import Ranks
 
 PART = 0.7  # of the way to equal weights that a side is moved: those above and below it in the tree move, too
 BINS, ROUNDS = 16, 8  # of the histograms that a cut is found by: to 2^-32 of the way over the points
@@ -86,7 +88,7 @@ class Bisection:
     weights : (n,) float64 array
     ranks : int
         Number of sectors.
-    comm : Exchange
+    comm : Ranks
 
     Attributes
     ----------
@@ -95,22 +97,21 @@ class Bisection:
         the axis is -1, and in place of the numbers stands its rank.
     """
 
-    def __init__(self, box: Box, points: np.ndarray, weights: np.ndarray, ranks: int, comm: Any) -> None:
+    def __init__(self, box: Box, points: np.ndarray, weights: np.ndarray, ranks: int, comm: Ranks) -> None:
         self.box, self.ranks = box, ranks
         self.cuts = self._divided(points, weights, None, 0.0, comm)
 
-    def moved(self, points: np.ndarray, weights: np.ndarray, most: float, comm: Any) -> Bisection:
+    def moved(self, points: np.ndarray, weights: np.ndarray, most: float, comm: Ranks) -> Bisection:
         """Return the same boxes with their sides moved towards equal weights of the present work; collective.
 
         `most`: how far a side may move, as a part of the edge that it divides. The owners of what lies between change,
         so steps are small, and a wrong guess of the weights does little harm.
         """
-        other = object.__new__(Bisection)
-        other.box, other.ranks = self.box, self.ranks
-        other.cuts = other._divided(points, weights, self.cuts, most, comm)
+        other = copy(self)
+        other.cuts = self._divided(points, weights, self.cuts, most, comm)
         return other
 
-    def _divided(self, points: np.ndarray, weights: np.ndarray, earlier: list | None, most: float, comm: Any) -> list:
+    def _divided(self, points: np.ndarray, weights: np.ndarray, earlier: list | None, most: float, comm: Ranks) -> list:
         """Return the tree's nodes; see `moved`, `earlier` are those to begin from, or None."""
         level, cuts = [self._whole(points, comm)], []
         weights, where = in_units(weights, comm), np.zeros(len(points), dtype=np.int64)
@@ -133,7 +134,7 @@ class Bisection:
             level = parts
         return cuts
 
-    def _whole(self, points: np.ndarray, comm: Any) -> Part:
+    def _whole(self, points: np.ndarray, comm: Ranks) -> Part:
         """Return the tree's root."""
         origin = np.asarray(self.box.origin, dtype=np.float64)
         end = np.full(3, -np.inf)
@@ -171,7 +172,7 @@ def _axis(part: Part, earlier: list | None) -> int:
 
 
 def _balanced(
-    level: list, axes: list, points: np.ndarray, weights: np.ndarray, where: np.ndarray, comm: Any
+    level: list, axes: list, points: np.ndarray, weights: np.ndarray, where: np.ndarray, comm: Ranks
 ) -> np.ndarray:
     """Return where cuts leave equal weights per rank on both sides, NaN where nothing lies; see `balanced_cuts`."""
     lines = [k for k, axis in enumerate(axes) if axis >= 0]
@@ -199,7 +200,7 @@ def _placed(part: Part, axis: int, cut: float, earlier: list | None, most: float
     return float(np.clip(before + shift, before - far, before + far)), a, b
 
 
-def in_units(weights: np.ndarray, comm: Any) -> np.ndarray:
+def in_units(weights: np.ndarray, comm: Ranks) -> np.ndarray:
     """Return weights (n,) float64 as whole numbers, the heaviest of any rank as UNITS; collective."""
     most = comm.maximum(np.array([weights.max(initial=0.0)]))[0]
     return np.rint(weights * (UNITS / most)) if most > 0.0 else np.zeros(len(weights))
@@ -212,7 +213,7 @@ def balanced_cuts(
     low: np.ndarray,
     high: np.ndarray,
     share: np.ndarray,
-    comm: Any,
+    comm: Ranks,
 ) -> np.ndarray:
     """Return where to cut lines so that shares of the weights lie below; collective.
 
@@ -228,7 +229,7 @@ def balanced_cuts(
         Ends of what points of all ranks take of a line [length].
     share : (k,) float64 array
         Of all points' weights, to be below the cut.
-    comm : Exchange
+    comm : Ranks
 
     Returns
     -------

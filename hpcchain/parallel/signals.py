@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import cast
 
 from hpcchain.errors import EXIT_RESUBMIT, HpcchainError
 
@@ -102,9 +101,9 @@ class Signals:
     def _on_stop(self, *_: object) -> None:
         self._stop = True
 
-    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+    def _on_interrupt(self, *_: object) -> None:
         self._stop = True
-        signal.default_int_handler(number, frame)
+        raise KeyboardInterrupt
 
     def _on_save(self, *_: object) -> None:
         self._save = True
@@ -130,11 +129,10 @@ def remember_from_the_start(argv: list[str]) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-def interrupt_handler() -> Handler | None:
-    """Return what raises at Ctrl-C, None where that is ignored or remembered for a run to stop."""
+def interrupts() -> bool:
+    """Return whether Ctrl-C raises, as it is neither ignored nor remembered for a run to stop."""
     handler = signal.getsignal(signal.SIGINT)
-    raises = handler is signal.default_int_handler or getattr(handler, "__func__", None) is Signals._on_interrupt
-    return cast("Handler", handler) if raises else None
+    return handler is signal.default_int_handler or getattr(handler, "__func__", None) is Signals._on_interrupt
 
 
 @contextmanager

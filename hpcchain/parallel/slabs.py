@@ -8,7 +8,7 @@ Slabs begin at whole blocks of rows, so that per-block checksums do not depend o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -169,7 +169,7 @@ def to_slabs(comm: Communicator, bounds: np.ndarray, ids: np.ndarray, arrays: di
     way = Way(comm, np.searchsorted(bounds, ids, side="right") - 1)
     low, high = bounds[comm.Get_rank()], bounds[comm.Get_rank() + 1]
     place = way.sent(ids) - low
-    _agree(comm, _not_once(place, low, high))
+    agree(comm, _not_once(place, low, high))
     source = _inverse(place)
     return {name: way.sent(rows).take(source, axis=0) for name, rows in arrays.items()}
 
@@ -217,17 +217,14 @@ def range_from_slabs(comm: Communicator, bounds: np.ndarray, low: int, high: int
 
 
 def _agree_on_range(comm: Communicator, bounds: np.ndarray, ids: np.ndarray) -> None:
-    outside = ids[(ids < 0) | (ids >= bounds[-1])]
-    _agree(comm, f"bead {outside[0]} does not exist: there are {bounds[-1]} beads" if len(outside) else None)
+    wrong = ids[(ids < 0) | (ids >= bounds[-1])]
+    agree(comm, EngineError(f"bead {wrong[0]} does not exist: there are {bounds[-1]} beads") if len(wrong) else None)
 
 
-def _not_once(place: np.ndarray, low: int, high: int) -> Any:
+def _not_once(place: np.ndarray, low: int, high: int) -> EngineError | None:
     """Return what is wrong with ids, less `low`, that should be low ... high - 1, each once; None if nothing is."""
     count = np.bincount(place, minlength=high - low)
     wrong = np.flatnonzero(count != 1)
-    return f"bead {wrong[0] + low} is held by {count[wrong[0]]} ranks instead of one" if len(wrong) else None
-
-
-def _agree(comm: Communicator, problem: str | None) -> None:
-    """Raise the first rank's problem on every rank."""
-    agree(comm, EngineError(problem) if problem else None)
+    if not len(wrong):
+        return None
+    return EngineError(f"bead {wrong[0] + low} is held by {count[wrong[0]]} ranks instead of one")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hpcchain.parallel.activity import Activity
+from hpcchain.parallel.agreement import Ranks
 
 
 class Hub:
@@ -36,7 +37,7 @@ class Hub:
             subset.abort()
 
 
-class ThreadExchange:
+class ThreadExchange(Ranks):
     """One thread's side of what `exchange.Exchange` is between processes; the same methods."""
 
     def __init__(self, hub: Hub, rank: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from hpcchain.jit.shared_rows import OWN_COLUMNS
 from hpcchain.layout import arrays as L
 from hpcchain.layout import workspace as W
-from hpcchain.layout.memory import bead_lines, extended
+from hpcchain.layout.memory import extended, side_by_side
 from hpcchain.sector.events import loop
 from hpcchain.sector.events.refresh import set_back
 from hpcchain.sector.search.neighbour_lists import clean_lists
@@ -228,13 +228,13 @@ class Window:
         s.free_rows[more > 0, L.SPARE_HEAD] = len(s.mol) + last[more > 0]
         s.free_rows[:, L.SPARE_ROWS] += more
         s.scalars[L.SCALAR_OUT_OF_ROWS] = 0
-        lines = bead_lines(len(s.starts) + len(segment))
-        for columns, former in zip(lines, (s.starts, s.bounds, s.segment), strict=True):
-            columns[: len(former)] = former
+        lines = side_by_side(len(s.starts) + len(segment), "starts", "bounds", "segment")
+        for name, columns in lines.items():
+            columns[: len(s.starts)] = getattr(s, name)
         series = extended(s.series, int(floats.sum()))
         self._lengthen(OF_MOLECULES, len(s.mol), len(kinds))
         self._lengthen("radius extra", len(s.starts), len(segment))
-        self.core.sector = self.core.sector._replace(starts=lines[0], bounds=lines[1], segment=lines[2], series=series)
+        self.core.sector = self.core.sector._replace(**lines, series=series)
         self.core.sector.mol_own[len(s.mol) :] = mol
         self.core.sector.window_molecule[len(s.mol) :] = in_window
         self.core.sector.segment[len(s.segment) :] = segment

@@ -8,111 +8,70 @@ to each of its neighbours at each step.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.model.physics.extended import complete
 from hpcchain.parallel.ghosts.ghost_cells import Balls
-from hpcchain.parallel.ghosts.migration import Migration, share_of
-from hpcchain.parallel.ghosts.molecules import MoleculeSet
+from hpcchain.parallel.ghosts.migration import share_of
 from hpcchain.parallel.ghosts.surroundings import Surroundings
 
 if TYPE_CHECKING:
-    from hpcchain.model.system import System
+    from hpcchain.model.system import Box, System
+    from hpcchain.parallel.agreement import Ranks
+    from hpcchain.parallel.ghosts.molecules import MoleculeSet
 
 ROUNDING = 1e-6
 
 
-class SingleExchange:
-    """What an `Exchange` is to the only rank that there is."""
-
-    rank, size = 0, 1
-
-    def allgather(self, value: Any) -> list:
-        """Return the list of every rank's object."""
-        return [value]
-
-    def maximum(self, values: np.ndarray, asleep: bool = False) -> np.ndarray:
-        """Return the element-wise maximum over ranks."""
-        return values
-
-    def total(self, values: np.ndarray) -> Any:
-        """Return the element-wise sum over ranks."""
-        return values
-
-    def exchange_known(self, outgoing: dict, sources: list, asleep: bool = False) -> dict:
-        """Return what ranks have sent: nothing."""
-        return {}
+def first_share(system: System, comm: Ranks) -> MoleculeSet:
+    """Return what this rank is given of a system, which has all of it or a part, in arrays of its own."""
+    held = share_of(system, system.topology, comm)
+    held = held.only(system.topology, np.ones(len(held.molecule_ids), dtype=bool))
+    state = held.state
+    extra = complete(state.extra, system.physics, 0)
+    return replace(held, state=replace(state, extra=extra, parts=state.parts[:, :0]))
 
 
-class Domain:
-    """The ranks' sectors.
+def local_beads(
+    box: Box, comm: Ranks, ids: np.ndarray, position: np.ndarray, list_radius: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, Refresh]:
+    """Return own beads, and as ghosts those of other ranks that are nearer to them than a distance; collective.
 
     Parameters
     ----------
-    system : System
-        The same on every rank, or this rank's part of it.
-    comm : Exchange
-    sectors : sequence of 3 int or None
+    box : Box
+    comm : Ranks
+    ids, position : (m,), (m, 3) arrays
+        Of own beads [length].
+    list_radius : float
+        0: there are no forces between beads of different molecules [length].
 
-    Attributes
-    ----------
-    held : MoleculeSet
-        What this rank is given of the system, in arrays of its own.
+    Returns
+    -------
+    (n,) int64, (n, 3) float64, (m,) int64 arrays, Refresh
+        Global numbers, ascending; places [length]; which are own; what keeps the ghosts' places up to date.
     """
-
-    def __init__(self, system: System, comm: Any, sectors: tuple | list | None) -> None:
-        self.box, self.composition, self.comm = system.box, system.topology, comm
-        held = share_of(system, self.composition, comm)
-        self.held = held.only(self.composition, np.ones(len(held.molecule_ids), dtype=bool))
-        state = self.held.state
-        self.held.state = replace(state, extra=complete(state.extra, system.physics, 0), parts=state.parts[:, :0])
-        if comm.size > 1:
-            self.migration = Migration(system.box, self.composition, comm, sectors, self.held)
-
-    def settled(self, held: MoleculeSet) -> MoleculeSet:
-        """Hand molecules over to the ranks whose sectors they are in, and return what is own then; collective."""
-        if self.comm.size == 1:
-            return held
-        return self.migration.settled(held)
-
-    def local_beads(
-        self, ids: np.ndarray, position: np.ndarray, list_radius: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Refresh]:
-        """Return own beads, and as ghosts those of other ranks that are nearer to them than a distance; collective.
-
-        Parameters
-        ----------
-        ids, position : (m,), (m, 3) arrays
-            Of own beads [length].
-        list_radius : float
-            0: there are no forces between beads of different molecules [length].
-
-        Returns
-        -------
-        (n,) int64, (n, 3) float64, (m,) int64 arrays, Refresh
-            Global numbers, ascending; places [length]; which are own; what keeps the ghosts' places up to date.
-        """
-        sent: dict[int, np.ndarray] = {}
-        come: dict[int, np.ndarray] = {}
-        if self.comm.size > 1 and list_radius > 0.0:
-            half, beads = 0.5 * list_radius * (1.0 + ROUNDING), len(ids)
-            one_each = np.ones(beads, dtype=np.int64)
-            balls = Balls(position, np.full(beads, half), np.arange(beads), one_each, np.zeros(beads))
-            around = Surroundings(self.box, half, self.comm)
-            around.look_around(balls, set(), False)
-            near = sorted(around.neighbours)
-            sent = {rank: np.flatnonzero(around.needed_by(rank, balls)) for rank in near}
-            leaving = {rank: np.column_stack([ids[which], position[which]]).ravel() for rank, which in sent.items()}
-            come = {rank: rows.reshape(-1, 4) for rank, rows in self.comm.exchange_known(leaving, near).items()}
-        every = np.concatenate([np.column_stack([ids, position]), *come.values()])
-        every = every[np.argsort(every[:, 0])]
-        number = every[:, 0].astype(np.int64)
-        own = np.searchsorted(number, ids)
-        ghosts = {rank: np.searchsorted(number, rows[:, 0].astype(np.int64)) for rank, rows in come.items()}
-        sent = {rank: own[which] for rank, which in sent.items()}
-        return number, every[:, 1:].copy(), own, Refresh(self.comm, sent, ghosts)
+    sent: dict[int, np.ndarray] = {}
+    come: dict[int, np.ndarray] = {}
+    if comm.size > 1 and list_radius > 0.0:
+        half, beads = 0.5 * list_radius * (1.0 + ROUNDING), len(ids)
+        one_each = np.ones(beads, dtype=np.int64)
+        balls = Balls(position, np.full(beads, half), np.arange(beads), one_each, np.zeros(beads))
+        around = Surroundings(box, half, comm)
+        around.look_around(balls, set(), False)
+        near = sorted(around.neighbours)
+        sent = {rank: np.flatnonzero(around.needed_by(rank, balls)) for rank in near}
+        leaving = {rank: np.column_stack([ids[which], position[which]]).ravel() for rank, which in sent.items()}
+        come = {rank: rows.reshape(-1, 4) for rank, rows in comm.exchange_known(leaving, near).items()}
+    every = np.concatenate([np.column_stack([ids, position]), *come.values()])
+    every = every[np.argsort(every[:, 0])]
+    number = every[:, 0].astype(np.int64)
+    own = np.searchsorted(number, ids)
+    ghosts = {rank: np.searchsorted(number, rows[:, 0].astype(np.int64)) for rank, rows in come.items()}
+    sent = {rank: own[which] for rank, which in sent.items()}
+    return number, every[:, 1:].copy(), own, Refresh(comm, sent, ghosts)
 
 
 class Refresh:
@@ -120,12 +79,12 @@ class Refresh:
 
     Parameters
     ----------
-    comm : Exchange
+    comm : Ranks
     sent, received : dict of rank -> int64 array
         Which own beads a rank is sent, and which ghosts it sends, by local numbers; there is no message of none.
     """
 
-    def __init__(self, comm: Any, sent: dict, received: dict) -> None:
+    def __init__(self, comm: Ranks, sent: dict, received: dict) -> None:
         self.comm = comm
         self._sent = {rank: which for rank, which in sent.items() if len(which)}
         self._received = {rank: which for rank, which in received.items() if len(which)}

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.layout import arrays as L
 from hpcchain.model.clock import split
 from hpcchain.model.system import State
+from hpcchain.parallel.agreement import Ranks
 from hpcchain.sector.setup.allocate import energy_quantum, quanta
 from hpcchain.steps.contacts.clusters import dot
 from hpcchain.steps.contacts.finding import ContactFinder
 from hpcchain.steps.contacts.inclusions import Inclusions
 from hpcchain.steps.contacts.tally import Tally
 from hpcchain.steps.contacts.walls import Walls
-from hpcchain.steps.domain import SingleExchange
 from hpcchain.steps.integrators import Midpoint, Variational, Verlet
 from hpcchain.steps.local_beads import Clock, LocalBeads, timed
 from hpcchain.steps.potentials.constants import Constants
@@ -38,7 +38,7 @@ class SteppedEngine:
     ----------
     system : System
         The same on every rank, or this rank's part of it; its state is that of a whole step.
-    comm : Exchange, optional
+    comm : Ranks, optional
         Default: one rank.
     skin : float, optional
         How much farther than forces neighbour lists look, at first; no effect on results [length].
@@ -61,12 +61,12 @@ class SteppedEngine:
     def __init__(
         self,
         system: System,
-        comm: Any = None,
-        skin: Any = None,
+        comm: Ranks | None = None,
+        skin: float | None = None,
         sectors: tuple | list | None = None,
         log_events: bool = False,
     ) -> None:
-        self.comm, self.physics = comm or SingleExchange(), system.physics
+        self.comm, self.physics = comm or Ranks(), system.physics
         composition, settings = system.topology, system.physics.steps
         self.quantum, self.impulse_quantum = quanta(system)
         self.energy_quantum = energy_quantum(system)
@@ -202,6 +202,6 @@ class SteppedEngine:
         """
         return self.tally.drained()
 
-    def window_report(self) -> Any:
+    def window_report(self) -> dict:
         """Return what the run log says of the steps: how many there were, and how often lists were made."""
         return {"steps": self.clock.steps, "list_rebuilds": self.beads.rebuilds}

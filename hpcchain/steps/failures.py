@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -10,14 +10,15 @@ from hpcchain.errors import ConfigError, StepError
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
+    from hpcchain.parallel.agreement import Ranks
 
 
-def raise_worst(comm: Any, time: float, torn: tuple | None, stuck: tuple | None, bad: np.ndarray) -> NoReturn:
+def raise_worst(comm: Ranks, time: float, torn: tuple | None, stuck: tuple | None, bad: np.ndarray) -> NoReturn:
     """Raise StepError, on every rank, of what has gone wrong on some; collective.
 
     Parameters
     ----------
-    comm : Exchange
+    comm : Ranks
     time : float
         [time]
     torn : (int, int) or None
@@ -27,9 +28,10 @@ def raise_worst(comm: Any, time: float, torn: tuple | None, stuck: tuple | None,
     bad : (n,) int64 array
         Beads of this rank whose forces or places are no numbers.
     """
-    torn_bonds = [pair for pair in comm.allgather(torn) if pair is not None]
-    stuck_molecules = [one for one in comm.allgather(stuck) if one is not None]
-    worst = [bead for bead in comm.allgather(int(bad.min()) if len(bad) else None) if bead is not None]
+    every = comm.allgather((torn, stuck, int(bad.min()) if len(bad) else None))
+    torn_bonds, stuck_molecules, worst = (
+        [one for one in those if one is not None] for those in zip(*every, strict=True)
+    )
     if torn_bonds:
         raise StepError(
             f"at t {time:.6g} the bond of beads {min(torn_bonds)[0]} and {min(torn_bonds)[1]} is torn: it is as long "

@@ -7,7 +7,7 @@ beads there, `finish` then ends the step of their velocities.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -139,12 +139,14 @@ class Variational(WithContacts):
         self._still()
 
     @timed("contacts")
-    def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, curved: Any = None) -> list:
+    def _solve_contacts(
+        self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, curved: tuple | None = None
+    ) -> list:
         """Solve contacts (`ContactFinder.curved`), put beads where it takes them; return what was found; collective."""
         beads, contacts = self.beads, self.contacts
         curved = curved or self.finder.curved(before, velocity, pairs, beads.refresh)
         pool = beads.pool(before[beads.local], velocity, *curved)
-        done, rows = contacts.sharing.share(pool, pairs).solved(contacts.solved, Solution.table)
+        done, rows = contacts.sharing.solved(pool, pairs, contacts.solved, Solution.table)
         for ids, row in rows:
             beads.put(ids, row[:, :3], row[:, 3:])
         return done
@@ -164,7 +166,7 @@ class Variational(WithContacts):
         if self.comm.maximum(np.array([float(len(resting))]))[0] == 0.0:
             return
         pool = beads.pool(beads.position[beads.local], own.velocity.copy(), np.zeros((len(beads.ids), 0)))
-        done, rows = self.contacts.sharing.share(pool, resting).solved(self.contacts.stilled, lambda one: one.velocity)
+        done, rows = self.contacts.sharing.solved(pool, resting, self.contacts.stilled, lambda one: one.velocity)
         for ids, velocity in rows:
             beads.put(ids, None, velocity)
         for one in done:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hpcchain.model.composition import running_sum
+from hpcchain.parallel.ghosts.migration import Migration
 from hpcchain.parallel.ghosts.molecules import MoleculeSet
 from hpcchain.steps import motion
 from hpcchain.steps.contacts.clusters import NONE, Pool, together
-from hpcchain.steps.domain import Domain
+from hpcchain.steps.domain import first_share, local_beads
 from hpcchain.steps.failures import raise_pushed, raise_worst
 from hpcchain.steps.potentials.interactions import Interactions
 from hpcchain.steps.potentials.laws import passes_of
@@ -23,6 +24,7 @@ from hpcchain.steps.skin import Skin
 
 if TYPE_CHECKING:
     from hpcchain.model.system import System
+    from hpcchain.parallel.agreement import Ranks
     from hpcchain.steps.contacts.finding import ContactFinder
     from hpcchain.steps.potentials.constants import Constants
 
@@ -119,8 +121,8 @@ class LocalBeads:
         self,
         system: System,
         constants: Constants,
-        comm: Any,
-        skin: Any,
+        comm: Ranks,
+        skin: float | None,
         sectors: tuple | list | None,
         clock: Clock,
         finder: ContactFinder | None,
@@ -134,8 +136,9 @@ class LocalBeads:
         self.rigid = RigidMolecules(self.composition)
         self.skin = Skin(system, constants, comm, skin)
         self.interactions = Interactions(self.box, constants, passes_of(constants, comm))
-        self.domain = Domain(system, comm, sectors)
-        self._take(self.domain.held)
+        held = first_share(system, comm)
+        self.migration = Migration(self.box, self.composition, comm, sectors, held)
+        self._take(held)
 
     def _take(self, held: MoleculeSet) -> None:
         """Have these molecules for own ones."""
@@ -147,20 +150,22 @@ class LocalBeads:
     def rebuild(self) -> None:
         """Choose ghosts and list neighbours anew, and hand molecules over now and then."""
         if self.rebuilds % REBUILDS_BETWEEN_OWNERS == 0:
-            self._take(self.domain.settled(MoleculeSet(self.molecules, self.own, self.own.position)))
+            if self.comm.size > 1:
+                self._take(self.migration.settled(MoleculeSet(self.molecules, self.own, self.own.position)))
             self.skin.fit(self.own.position[self.first[:-1]])
         self.rebuilds += 1
-        ids, self.position, self.local, self.refresh = self.domain.local_beads(
-            self.ids, self.own.position, self.skin.list_radius
+        radius = self.skin.list_radius
+        ids, self.position, self.local, self.refresh = local_beads(
+            self.box, self.comm, self.ids, self.own.position, radius
         )
         self.stale = False
         self.skin.start(self.own.position, self.own.velocity, self.clock.h)
         self.free = self.rigid.set_molecules(self.molecules, self.first)
         fixed = self.composition.prototypes.fixed[self.composition.prototype_of(self.ids)]
         self.dragged = np.flatnonzero(fixed & np.any(self.own.velocity != 0.0, axis=1))
-        self.interactions.set_beads(ids, self.local, self.position, self.skin.list_radius)
+        self.interactions.set_beads(ids, self.local, self.position, radius)
         if self.finder:
-            self.finder.set_beads(ids, self.local, self.interactions)
+            self.finder.set_beads(self.interactions)
 
     @timed("forces")
     def compute(self, position: np.ndarray | None = None) -> None:
@@ -169,8 +174,8 @@ class LocalBeads:
         self.force, (row, entry) = self.interactions.forces(position, self.own.image)
         self.torn = None
         if row >= 0:
-            other = int(np.flatnonzero(self.local == self.interactions.bonds.partner[entry])[0])
-            self.torn = tuple(sorted((int(self.ids[row]), int(self.ids[other]))))
+            other = self.interactions.ids[self.interactions.bonds.partner[entry]]
+            self.torn = tuple(sorted((int(self.ids[row]), int(other))))
 
     @timed("messages")
     def place_ghosts(self) -> None:
@@ -233,7 +238,7 @@ class LocalBeads:
         `wider`: so wide that beads may move as far as one has moved by now.
         """
         if wider:
-            self.skin.widen(self.clock.time, self.clock.h, self._farthest_moved)
+            self.skin.widen(self.clock.time, self.clock.h, self._farthest_moved())
         self.own.position, self.own.velocity = before[self.local], velocity
         self.rebuild()
         self.skin.carry_on()
@@ -277,8 +282,8 @@ class LocalBeads:
         rigid = ~self.composition.prototypes.flexible
         size = np.diff(self.first)
         whole = np.repeat(rigid[self.composition.class_of(self.molecules)], size)
-        total = np.repeat(np.add.reduceat(self.force, self.first[:-1]), size, axis=0) if len(size) else self.force
-        weight = np.repeat(np.add.reduceat(acting.mass, self.first[:-1]), size) if len(size) else acting.mass
+        total = np.repeat(np.add.reduceat(self.force, self.first[:-1]), size, axis=0)
+        weight = np.repeat(np.add.reduceat(acting.mass, self.first[:-1]), size)
         force, mass = np.where(whole[:, None], total, self.force), np.where(whole, weight, acting.mass)
         moved = 0.5 * self.clock.h**2 * np.sqrt(np.sum(force**2, axis=1)) / mass
         diameter = self.composition.prototypes.diameter[self.composition.prototype_of(self.ids)]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hpcchain.errors import ConfigError, StepError
 from hpcchain.model.starts.start import physics_with
 from hpcchain.model.topology import build_box, build_composition
-from hpcchain.sector.setup.shell import default_shell, is_dilute
+from hpcchain.parallel.ghosts.molecules import fitting_shell
+from hpcchain.sector.setup.shell import is_dilute
 from hpcchain.steps.failures import require_wide
 from hpcchain.steps.potentials import lists
 from hpcchain.steps.potentials.constants import Constants
@@ -19,6 +20,7 @@ from hpcchain.steps.potentials.constants import Constants
 if TYPE_CHECKING:
     from hpcchain.config.keys.sections import Config
     from hpcchain.model.system import System
+    from hpcchain.parallel.agreement import Ranks
 
 SKIN, NARROW = 0.35, 0.1
 """How much farther than forces lists look: in mean diameters, and at least, as a part of the range of forces."""
@@ -63,7 +65,7 @@ class Skin:
     ----------
     system : System
     constants : Constants
-    comm : Exchange
+    comm : Ranks
     requested : float, optional
         How much farther than forces lists look at first, and never less [length]; default: what suits the system.
 
@@ -79,7 +81,7 @@ class Skin:
         How far the farthest bead of any rank has moved since lists were made [length].
     """
 
-    def __init__(self, system: System, constants: Constants, comm: Any, requested: float | None) -> None:
+    def __init__(self, system: System, constants: Constants, comm: Ranks, requested: float | None) -> None:
         self.box, self.constants, self.comm = system.box, constants, comm
         self.side = float(self.box.size[self.box.periodic].min(initial=np.inf))
         self.farthest, self.least = farthest_and_skin(constants, requested)
@@ -97,19 +99,19 @@ class Skin:
         """Have lists of a dilute system look as far as suits the distances of its molecules, at (k, 3); collective."""
         if self.dilute is None:
             return
-        fitting = -float(self.comm.maximum(np.array([-2.0 * default_shell(self.dilute, place)]))[0])
+        fitting = 2.0 * fitting_shell(self.dilute, place, self.comm)
         most = min(MOST_OF_SIDE * self.side, self.side - self.constants.apart) - self.farthest
         self.width = max(self.least, min(fitting, most))
 
-    def widen(self, time: float, step: float, bead: Any) -> None:
-        """Have lists look so far that beads may move in a step as one has moved now; collective.
+    def widen(self, time: float, step: float, bead: int) -> None:
+        """Have lists look so far that beads may move in a step as one has moved now.
 
         Parameters
         ----------
         time, step : float
             [time]
-        bead : callable
-            Returns the global id of the bead that has moved farthest; collective.
+        bead : int
+            That which has moved farthest.
 
         Raises
         ------
@@ -119,7 +121,7 @@ class Skin:
         width = min(WIDER * self.moved, min(0.5 * self.side, self.side - self.constants.apart) - self.farthest)
         if width < LEAST * self.moved:
             raise StepError(
-                f"at t {time:.6g} bead {bead()} moves {self.moved:.3g} besides what all do in a step of "
+                f"at t {time:.6g} bead {bead} moves {self.moved:.3g} besides what all do in a step of "
                 f"steps.step = {step:g}, too far for the periodic side {self.side:g} of the box: make steps.step "
                 "smaller, or enlarge the box"
             )

@@ -227,9 +227,9 @@ class GhostManager:
     def _choose(self, own: MoleculeSet, everything: bool) -> None:
         """Choose ghosts of and for owned molecules, fetch them, and build the ghosted sector."""
         if self.fits_shell:
-            self.builder.options = replace(
-                self.builder.options, shell=fitting_shell(self.builder.system, own, self.comm)
-            )
+            size = self.composition.size_of(own.molecule_ids)
+            shell = fitting_shell(self.builder.system, own.position_now[np.cumsum(size) - size], self.comm)
+            self.builder.options = replace(self.builder.options, shell=shell)
         velocity = velocity_in_frame(self.builder.system, self.builder.options.drift, own.state.velocity)
         needed = self.needs.choose(own, velocity, everything)
         received = self.comm.exchange_known(

@@ -13,7 +13,7 @@ from hpcchain.parallel.sectors import Bisection, Grid, brought_in, even_share
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import Box, System
-    from hpcchain.parallel.exchange import Exchange
+    from hpcchain.parallel.agreement import Ranks
     from hpcchain.sector.setup.chain_parts import ChainParts
 
 SIDESTEP = 0.2  # how far a sector's side may move at once, as a part of the edge that it divides
@@ -26,7 +26,7 @@ class Migration:
     ----------
     box : Box
     composition : Composition
-    comm : Exchange
+    comm : Ranks
     sectors : sequence of 3 int or None
         Ranks along each axis; by the molecules' places without it.
     own : MoleculeSet
@@ -39,7 +39,7 @@ class Migration:
         self,
         box: Box,
         composition: Composition,
-        comm: Exchange,
+        comm: Ranks,
         sectors: tuple | list | None,
         own: MoleculeSet,
         chain_parts: ChainParts | None = None,
@@ -78,7 +78,7 @@ class Migration:
         return self.composition.size_of(own.molecule_ids).astype(float)
 
 
-def handed_over(composition: Composition, comm: Exchange, own: MoleculeSet, owner: np.ndarray) -> MoleculeSet:
+def handed_over(composition: Composition, comm: Ranks, own: MoleculeSet, owner: np.ndarray) -> MoleculeSet:
     """Hand molecules over to ranks, (k,) `owner`; return those that this one gets; collective."""
     leaving = {int(rank): owner == rank for rank in np.unique(owner) if rank != comm.rank}
     received = comm.exchange_unknown({rank: own.packed(composition, those).ravel() for rank, those in leaving.items()})
@@ -87,7 +87,7 @@ def handed_over(composition: Composition, comm: Exchange, own: MoleculeSet, owne
     return merged(composition, [staying, *coming])
 
 
-def share_of(system: System, composition: Composition, comm: Exchange) -> MoleculeSet:
+def share_of(system: System, composition: Composition, comm: Ranks) -> MoleculeSet:
     """Return this rank's molecules of a system: its part, or an even part of what every rank has the whole of."""
     molecule_ids, state = system.held, system.state
     if molecule_ids is None:
@@ -96,7 +96,7 @@ def share_of(system: System, composition: Composition, comm: Exchange) -> Molecu
     return MoleculeSet(molecule_ids, state, state.position.copy())
 
 
-def in_parts(system: System, chain_parts: ChainParts, comm: Exchange) -> System:
+def in_parts(system: System, chain_parts: ChainParts, comm: Ranks) -> System:
     """Return the System whose molecules are the parts of those of another, with those that this rank has."""
     own = share_of(system, chain_parts.whole, comm)
     return replace(chain_parts.system, state=own.state, held=chain_parts.sequence(own.molecule_ids))

@@ -14,7 +14,7 @@ from hpcchain.sector.setup.shell import default_shell
 if TYPE_CHECKING:
     from hpcchain.model.composition import Composition
     from hpcchain.model.system import System
-    from hpcchain.parallel.exchange import Exchange
+    from hpcchain.parallel.agreement import Ranks
 
 COLUMNS = {column.name: max(column.columns, 1) for column in BEAD_STATE}
 POSITION_NOW = 3
@@ -56,11 +56,9 @@ class MoleculeSet:
         return pack(composition.beads_of(some.molecule_ids), some.state, some.position_now)
 
 
-def fitting_shell(system: System, own: MoleculeSet, comm: Exchange) -> float:
-    """Return the half width of the lists' shell that suits all ranks' molecules, each with its own; collective."""
-    size = system.topology.size_of(own.molecule_ids)
-    shell = default_shell(system, own.position_now[np.cumsum(size) - size])
-    return -float(comm.maximum(np.array([-shell]))[0])
+def fitting_shell(system: System, places: np.ndarray, comm: Ranks) -> float:
+    """Return the half width of lists' shell that suits all ranks' molecules, each with its own's places; collective."""
+    return -float(comm.maximum(np.array([-default_shell(system, places)]))[0])
 
 
 def taken(state: State, at: np.ndarray) -> State:

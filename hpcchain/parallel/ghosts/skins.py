@@ -49,8 +49,6 @@ class Skins:
         velocity : (n, 3) float64 array
             Of their beads, one molecule's after the other's.
         """
-        if not len(molecules):
-            return np.zeros(0)
         size = self.composition.size_of(molecules)
         fastest = np.sqrt(np.maximum.reduceat(np.sum(velocity**2, axis=1), np.cumsum(size) - size))
         return self.for_speeds(molecules, fastest)

@@ -25,7 +25,7 @@ from hpcchain.parallel.ghosts.ghost_cells import Balls, Cells, Extent, mark_cell
 
 if TYPE_CHECKING:
     from hpcchain.model.system import Box
-    from hpcchain.parallel.exchange import Exchange
+    from hpcchain.parallel.agreement import Ranks
 
 MARGIN = 10  # cells by which extents are larger than they need be: when molecules come out of them all is chosen anew
 MOST_CELLS = 1 << 22  # in a rank's extent; else all ranks' cells are coarser
@@ -39,7 +39,7 @@ class Surroundings:
     box : Box
     width : float
         Least width of cells [length].
-    comm : Exchange
+    comm : Ranks
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Surroundings:
         Which cells there their molecules may come to.
     """
 
-    def __init__(self, box: Box, width: float, comm: Exchange) -> None:
+    def __init__(self, box: Box, width: float, comm: Ranks) -> None:
         self.box, self.width, self.comm = box, width, comm
         self.neighbours: dict = {}
 

@@ -78,6 +78,14 @@ class Standby:
             self._send_all(time)
         return wishes
 
+    def listen(self, signals: Signals) -> None:
+        """Take in the signals of those that sleep while the root works by itself, or raise their failure."""
+        self.exchange.activity.note()  # no call that waits for others does
+        for wish in self.heard():
+            signals.pass_on(*wish)
+        if self.failure is not None:
+            raise self.failure
+
     def sleep(self, wish: Callable[[], Any], nothing: Any) -> Any:
         """Sleep until the root's `carry` ends; return what it returns, or raise its failure.
 
@@ -86,7 +94,7 @@ class Standby:
         self._call += 1
         begin, sent = clock.monotonic(), nothing
         try:
-            with self.exchange.activity.asleep(0):
+            with self.exchange.activity.asleep():
                 while not isinstance(note := self.exchange.heard(0), tuple):
                     if note is not None:
                         self.time = note
@@ -143,21 +151,8 @@ def shared_or_alone(
         return sleep() if by_itself else action(world)
     if not standby.carry(alone):
         return action(world)
-    signals.listen = listening(standby)
+    signals.listen = standby.listen
     try:
-        return standby.carry(lambda: action(Alone(world, world.size, world.activity)))
+        return standby.carry(lambda: action(Alone(world, world.size, activity=world.activity)))
     finally:
         signals.listen = None
-
-
-def listening(standby: Standby) -> Callable[[Signals], None]:
-    """Return what hears the signals of those that sleep while the root works by itself, and raises their failure."""
-
-    def listen(signals: Signals) -> None:
-        standby.exchange.activity.note()  # no call that waits for others does
-        for wish in standby.heard():
-            signals.pass_on(*wish)
-        if standby.failure is not None:
-            raise standby.failure
-
-    return listen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from hpcchain.steps.potentials.curvature import EXTRA, Metric
 
 if TYPE_CHECKING:
     from hpcchain.model.physics.constants import SteppedPhysics
+    from hpcchain.parallel.agreement import Ranks
     from hpcchain.steps.contacts.walls import Walls
+    from hpcchain.steps.domain import Refresh
     from hpcchain.steps.local_beads import Clock
     from hpcchain.steps.potentials.constants import Constants
     from hpcchain.steps.potentials.interactions import Interactions
@@ -29,7 +31,7 @@ class ContactFinder:
     constants : Constants
     settings : SteppedPhysics
         `Physics.steps`.
-    comm : Exchange
+    comm : Ranks
     walls : Walls
     clock : Clock
 
@@ -39,26 +41,23 @@ class ContactFinder:
         Of contacts that keep H2.
     """
 
-    def __init__(self, constants: Constants, settings: SteppedPhysics, comm: Any, walls: Walls, clock: Clock) -> None:
+    def __init__(self, constants: Constants, settings: SteppedPhysics, comm: Ranks, walls: Walls, clock: Clock) -> None:
         self.constants, self.composition = constants, constants.composition
         self.comm, self.walls, self.clock = comm, walls, clock
         self.metric = Metric(constants, settings) if settings.energy == "H2" else None
         self.capacity = 64
 
-    def set_beads(self, ids: np.ndarray, own: np.ndarray, interactions: Interactions) -> None:
+    def set_beads(self, lists: Interactions) -> None:
         """Take local beads and the lists of own ones."""
-        rows = self.composition.prototype_of(ids)
-        molecule = self.composition.molecule_of(ids)
+        molecule = self.composition.molecule_of(lists.ids)
         pass_through = ~self.composition.prototypes.self_contact[self.composition.class_of(molecule)]
-        self.ids, self.own, self.lists = ids, own, interactions
-        self.local_radius = self.constants.core_radius[rows]
+        self.lists = lists
+        self.local_radius = self.constants.core_radius[self.composition.prototype_of(lists.ids)]
         self.through = np.where(pass_through, molecule, -1)
-        self.row = np.full(len(ids), -1, dtype=np.int64)
-        self.row[own] = np.arange(len(own))
         if self.metric:
-            self.metric.set_beads(ids, interactions)
+            self.metric.set_beads(lists, molecule)
 
-    def curved(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, refresh: Any) -> tuple:
+    def curved(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, refresh: Refresh) -> tuple:
         """Return what reflections in the metric of H2 need of second derivatives; collective.
 
         Parameters
@@ -78,11 +77,11 @@ class ContactFinder:
             `Pool.extra` of own beads, and links of own ones.
         """
         if self.metric is None:
-            return np.zeros((len(self.own), 0)), NONE
+            return np.zeros((len(self.lists.own), 0)), NONE
         if self.comm.maximum(np.array([float(len(pairs))]))[0] == 0.0:
-            return np.zeros((len(self.own), EXTRA)), NONE
+            return np.zeros((len(self.lists.own), EXTRA)), NONE
         every = np.zeros_like(before)
-        every[self.own] = velocity
+        every[self.lists.own] = velocity
         refresh(every)
         flag = self.metric.flags(pairs)
         refresh(flag)
@@ -97,18 +96,18 @@ class ContactFinder:
         while True:
             pairs = np.empty((self.capacity, 2), dtype=np.int64)
             count = kernels.find_pairs(
-                before, after, lists.pairs, self.row, radius, self.through, lists.images, CLOSE, pairs
+                before, after, lists.pairs, lists.row, radius, self.through, lists.images, CLOSE, pairs
             )
             rest = pairs[min(count, self.capacity) :]
             walls = 0
             if self.walls.there:
                 span = self.clock.span
-                walls = kernels.find_walls(before, after, self.own, radius, self.walls.rows, span, CLOSE, rest)
+                walls = kernels.find_walls(before, after, lists.own, radius, self.walls.rows, span, CLOSE, rest)
             if count + walls <= self.capacity:
                 break
             self.capacity = 2 * (count + walls)
         pairs = pairs[: count + walls]
-        named = np.where(pairs < 0, pairs, self.ids[np.maximum(pairs, 0)])
+        named = np.where(pairs < 0, pairs, lists.ids[np.maximum(pairs, 0)])
         named = named[np.lexsort((named[:, 1], named[:, 0]))]
         return self._pushable(named) if self.composition.prototypes.fixed.any() else named
 

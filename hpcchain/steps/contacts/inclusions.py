@@ -13,7 +13,7 @@ to the same bits whichever it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -263,7 +263,7 @@ class Inclusions(ContactSolver):
         restitution = self._restitutions(one.geometry, cluster)
         one.push(cluster, reflected(matrix, rates, restitution, self.solver, self.moreau)[0])
 
-    def _restitutions(self, geometry: Geometry, which: np.ndarray) -> Any:
+    def _restitutions(self, geometry: Geometry, which: np.ndarray) -> float | np.ndarray:
         """Return the coefficient of restitution of some contacts: one for all where all have the same."""
         if self.coefficients.same:
             return self.restitution

@@ -7,8 +7,7 @@ solve their own groups, and then wait asleep.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,40 +18,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hpcchain.model.composition import Composition
+    from hpcchain.parallel.agreement import Ranks
     from hpcchain.steps.contacts.clusters import Pool
 
 NO_RANK = -1
 """Solves what only links join: there is no contact."""
 
 
-@dataclass
-class Share:
-    """What a rank solves, and which ranks it sends the outcome to or receives it from.
+class Sharing:
+    """Deals contacts out to ranks, which solve them.
 
-    Attributes
+    Parameters
     ----------
-    comm : Exchange
-    here : list of (Pool, (n, 2) int64 array)
-        Molecules and contacts that are solved here: those of own molecules alone, then those of groups across ranks.
-    across : bool
-        Whether any rank has groups across ranks.
-    sent : dict of rank -> (s,) int64 array
-        Which beads of the last Pool here, by their rows, a rank owns.
-    received : dict of rank -> (r,) int64 array
-        Own beads, by global number, of groups that a rank solves.
+    composition : Composition
+    comm : Ranks
     """
 
-    comm: Any
-    here: list
-    across: bool = False
-    sent: dict = field(default_factory=dict)
-    received: dict = field(default_factory=dict)
+    def __init__(self, composition: Composition, comm: Ranks) -> None:
+        self.composition, self.comm = composition, comm
 
-    def solved(self, solve: Callable, table: Callable) -> tuple[list, list]:
-        """Solve what is to be solved here, and return what that gives and what becomes of beads; collective.
+    def solved(self, pool: Pool, pairs: np.ndarray, solve: Callable, table: Callable) -> tuple[list, list]:
+        """Solve what is this rank's to solve, and return what that gives and what becomes of beads; collective.
 
         Parameters
         ----------
+        pool : Pool
+            Own molecules.
+        pairs : (n, 2) int64 array
+            Contacts of own beads; others may be among them.
         solve : callable
             Of a Pool and its contacts.
         table : callable
@@ -63,39 +56,6 @@ class Share:
         list, list of ((m,) int64 array, (m, w) float64 array)
             What `solve` has returned. Beads and their rows: own ones and, of groups that are solved here, others.
         """
-        done = [solve(*one) for one in self.here]
-        rows = [(pool.ids, table(one)) for (pool, _), one in zip(self.here, done, strict=True)]
-        if self.across:
-            leaving = {rank: rows[-1][1][which].ravel() for rank, which in self.sent.items()}
-            found = self.comm.exchange_known(leaving, sorted(self.received), asleep=True)
-            rows += [
-                (self.received[rank], values.reshape(len(self.received[rank]), -1)) for rank, values in found.items()
-            ]
-        return done, rows
-
-
-class Sharing:
-    """Deals contacts out to ranks.
-
-    Parameters
-    ----------
-    composition : Composition
-    comm : Exchange
-    """
-
-    def __init__(self, composition: Composition, comm: Any) -> None:
-        self.composition, self.comm = composition, comm
-
-    def share(self, pool: Pool, pairs: np.ndarray) -> Share:
-        """Return the Share of a rank; collective.
-
-        Parameters
-        ----------
-        pool : Pool
-            Own molecules.
-        pairs : (n, 2) int64 array
-            Contacts of own beads; others may be among them.
-        """
         links = pool.links
         crossing, across = np.zeros(len(pairs), dtype=bool), np.zeros(len(links), dtype=bool)
         if self.comm.size > 1:
@@ -103,14 +63,25 @@ class Sharing:
             foreign = np.unique(label[~np.isin(here, pool.molecules)])
             crossing, across = (np.isin(self._label(one, here, label), foreign) for one in (pairs, links))
         inner = pool.part(np.searchsorted(pool.molecules, self._molecules(pairs[~crossing])), links[~across])
-        found = [(inner, pairs[~crossing])] if len(inner.molecules) else []
-        flag = np.array([float(crossing.any())])
-        if self.comm.size == 1 or self.comm.maximum(flag)[0] == 0.0:
-            return Share(self.comm, found)
-        return self._dealt(pool, found, self.comm.allgather((pairs[crossing], links[across])))
+        parts = [(inner, pairs[~crossing])] if len(inner.molecules) else []
+        if self.comm.maximum(np.array([float(crossing.any())]))[0] == 0.0:
+            return solved_parts(parts, solve, table)
+        sent, received = self._deal(pool, parts, self.comm.allgather((pairs[crossing], links[across])))
+        done, rows = solved_parts(parts, solve, table)
+        leaving = {rank: rows[-1][1][which].ravel() for rank, which in sent.items()}
+        found = self.comm.exchange_known(leaving, sorted(received), asleep=True)
+        rows += [(received[rank], values.reshape(len(received[rank]), -1)) for rank, values in found.items()]
+        return done, rows
 
-    def _dealt(self, pool: Pool, found: list, named: list) -> Share:
-        """Return the Share of a rank that solves `found` alone; ranks have named contacts and links; collective."""
+    def _deal(self, pool: Pool, parts: list, named: list) -> tuple[dict, dict]:
+        """Deal out contacts and links that ranks have named, add what is solved here to `parts`; collective.
+
+        Returns
+        -------
+        dict of rank -> (s,) int64 array, dict of rank -> (r,) int64 array
+            Which beads of the last part, by their rows, a rank owns; own beads, by global number, of groups that a rank
+            solves.
+        """
         every, joined = (together(*(one[k] for one in named)) for k in (0, 1))
         here, label = self._labelled(every, joined)
         least = np.unique(label)
@@ -119,23 +90,23 @@ class Sharing:
             np.add.at(counts[rank], np.searchsorted(least, self._label(pairs, here, label)), 1)
         solver = np.where(counts.any(axis=0), np.argmax(counts, axis=0), NO_RANK)[np.searchsorted(least, label)]
         mine = np.isin(here, pool.molecules)
-        width, kept, share = ROW + pool.extra.shape[1], np.zeros((0, 0)), Share(self.comm, found, True)
-        leaving = {}
+        width, kept = ROW + pool.extra.shape[1], np.zeros((0, 0))
+        leaving, sent, received = {}, {}, {}
         for rank in np.unique(solver[mine & (solver != NO_RANK)]).tolist():
             rows = pool.packed(np.searchsorted(pool.molecules, here[mine & (solver == rank)]))
             if rank == self.comm.rank:
                 kept = rows
             else:
-                leaving[rank], share.received[rank] = rows.ravel(), rows[:, 0].astype(np.int64)
+                leaving[rank], received[rank] = rows.ravel(), rows[:, 0].astype(np.int64)
         come = self.comm.exchange_unknown(leaving)
         come = {rank: come[rank].reshape(-1, width) for rank in sorted(come)}
         chosen, linked = (self._label(one, here, solver) == self.comm.rank for one in (every, joined))
         if chosen.any():
             rows = np.concatenate([kept.reshape(-1, width), *come.values()])
             whole = pool_of(self.composition, rows, joined[linked])
-            found.append((whole, every[chosen]))
-            share.sent = {rank: np.searchsorted(whole.ids, rows[:, 0].astype(np.int64)) for rank, rows in come.items()}
-        return share
+            parts.append((whole, every[chosen]))
+            sent = {rank: np.searchsorted(whole.ids, rows[:, 0].astype(np.int64)) for rank, rows in come.items()}
+        return sent, received
 
     def _molecules(self, pairs: np.ndarray) -> np.ndarray:
         return np.unique(self.composition.molecule_of(pairs[pairs >= 0]))
@@ -151,3 +122,9 @@ class Sharing:
     def _label(self, pairs: np.ndarray, here: np.ndarray, label: np.ndarray) -> np.ndarray:
         """Return what the molecules of contacts or links have (n,), of `label` of the molecules `here`."""
         return label[np.searchsorted(here, self.composition.molecule_of(pairs[:, 0]))]
+
+
+def solved_parts(parts: list, solve: Callable, table: Callable) -> tuple[list, list]:
+    """Return what `solve` returns of each Pool and its contacts, and its beads with their rows."""
+    done = [solve(*one) for one in parts]
+    return done, [(pool.ids, table(one)) for (pool, _), one in zip(parts, done, strict=True)]

@@ -12,7 +12,7 @@ Those of impacts are what the next round of a step begins with: new contacts cha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -245,7 +245,7 @@ class ContactDynamics(WithContacts):
         raise_unsolved(self.clock.time, self.contacts.solver)
 
     @timed("contacts")
-    def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, after: Any = None) -> list:
+    def _solve_contacts(self, before: np.ndarray, velocity: np.ndarray, pairs: np.ndarray, after: After) -> list:
         """Solve contacts of a step, put beads where it takes them, return the Outcomes found here; collective.
 
         `before`, `velocity` and `pairs` are as `ContactFinder.curved` takes them. `after` is as the last round has left
@@ -253,7 +253,7 @@ class ContactDynamics(WithContacts):
         """
         beads, extra = self.beads, np.column_stack([after.extra, after.struck, after.bend])
         pool = beads.pool(before[beads.local], velocity, extra)
-        done, rows = self.contacts.sharing.share(pool, pairs).solved(self.contacts.outcome, Outcome.table)
+        done, rows = self.contacts.sharing.solved(pool, pairs, self.contacts.outcome, Outcome.table)
         for ids, row in rows:
             place, speed, spin, bend, kept, struck = np.split(row, [3, 6, 9, 12, 12 + SLOTS * WARM], axis=1)
             beads.put(ids, place, speed)

@@ -92,13 +92,10 @@ class Metric:
         h = settings.step
         self.factor = h * h / 6.0 if settings.base == "verlet" else -h * h / 12.0
 
-    def set_beads(self, ids: np.ndarray, interactions: Interactions) -> None:
-        """Take local beads and the lists of own ones."""
-        self.ids, self.lists = ids, interactions
-        self.molecule = self.composition.molecule_of(ids)
-        classes = self.composition.class_of(self.molecule)
-        prototypes = self.composition.prototypes
-        self.whole = ~prototypes.flexible[classes]
+    def set_beads(self, lists: Interactions, molecule: np.ndarray) -> None:
+        """Take local beads, whose molecules (n,) are given, and the lists of own ones."""
+        self.lists, self.molecule = lists, molecule
+        self.whole = ~self.composition.prototypes.flexible[self.composition.class_of(molecule)]
 
     def flags(self, pairs: np.ndarray) -> np.ndarray:
         """Return (n, 3) float64, 1 for local beads that an impulse at contacts (k, 2) of own beads may move.
@@ -106,7 +103,7 @@ class Metric:
         Those are all of molecules with rigid bonds, and the beads in contact of others.
         """
         beads = pairs[pairs >= 0]
-        found = np.isin(self.ids, beads)
+        found = np.isin(self.lists.ids, beads)
         found |= self.whole & np.isin(self.molecule, self.composition.molecule_of(beads))
         return np.repeat(found[:, None], 3, axis=1).astype(float)
 
@@ -114,7 +111,7 @@ class Metric:
         """Return pairs (n, 2) of beads by global numbers, of two molecules, that are flagged and interact."""
         _, i, j, _, _ = self._near(position, np.flatnonzero(flag[self.lists.own, 0]))
         apart = (flag[j, 0] != 0.0) & (self.molecule[i] != self.molecule[j])
-        return np.unique(np.sort(self.ids[np.column_stack([i, j])[apart]], axis=1), axis=0)
+        return np.unique(np.sort(self.lists.ids[np.column_stack([i, j])[apart]], axis=1), axis=0)
 
     def blocks(self, position: np.ndarray, velocity: np.ndarray, flag: np.ndarray) -> np.ndarray:
         """Return rows (m, EXTRA) of own beads, zeros but for those flagged; places and velocities of local ones."""

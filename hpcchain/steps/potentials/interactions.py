@@ -27,6 +27,13 @@ class Interactions:
     constants : Constants
     laws : list of Passes
         A user's own potentials.
+
+    Attributes
+    ----------
+    ids, row : (n,) int64 arrays
+        Of local beads: global numbers, ascending; rows among own ones, -1 for ghosts.
+    own : (m,) int64 array
+        Which local beads are own.
     """
 
     def __init__(self, box: Box, constants: Constants, laws: list) -> None:
@@ -49,7 +56,9 @@ class Interactions:
             How far lists look [length].
         """
         constants = self.constants
-        self.own = own
+        self.ids, self.own = ids, own
+        self.row = np.full(len(ids), -1, dtype=np.int64)
+        self.row[own] = np.arange(len(own))
         rows = constants.composition.prototype_of(ids)
         self.kind = constants.kind[rows]
         self.types = constants.bead_type[rows]
@@ -67,16 +76,15 @@ class Interactions:
 
     def _list(self, position: np.ndarray, list_radius: float) -> None:
         """Fill the neighbour lists, with as much space as that takes."""
-        n, periodic = len(position), self.box.periodic
+        periodic = self.box.periodic
         cells = lists.shape_for(self.box, list_radius, self.constants.composition.beads)
         part = (position - self.box.origin) / self.box.size
         part = np.where(periodic, part - np.floor(part), np.clip(part, 0.0, 1.0))  # outside: in the outermost cells
         x, y, z = np.minimum((part * cells).astype(np.int64), cells - 1).T
         code = (x * cells[1] + y) * cells[2] + z
         first = running_sum(np.bincount(code, minlength=int(np.prod(cells))))
-        sequence, row = np.argsort(code, kind="stable"), np.full(n, -1, dtype=np.int64)
-        row[self.own] = np.arange(len(self.own))
-        here, work = lists.Cells(first, sequence, cells, periodic), lists.list_work(n)
+        here = lists.Cells(first, np.argsort(code, kind="stable"), cells, periodic)
+        row, work = self.row, lists.list_work(len(position))
         while True:
             self.pairs = self.pairs._replace(neighbour=np.full((len(self.own), self.capacity), NO_BEAD))
             need = lists.fill_lists(position, row, here, self.images, list_radius**2, self.bonds, self.pairs, work)

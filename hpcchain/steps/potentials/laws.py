@@ -20,8 +20,8 @@ import numpy as np
 
 from hpcchain.config.text import content, digest
 from hpcchain.errors import CodeError, ConfigError
-from hpcchain.parallel.signals import interrupt_handler
-from hpcchain.steps.domain import SingleExchange
+from hpcchain.parallel.agreement import Ranks
+from hpcchain.parallel.signals import interrupts
 from hpcchain.steps.potentials.constants import numbered
 from hpcchain.steps.potentials.lists import add_to, along_bond, apart
 
@@ -40,7 +40,7 @@ AGAIN = 0.5
 """After how long an interrupt of a user's code is raised once more, if that still runs [s]."""
 
 
-def source_of(one: PotentialConstants, comm: Any = None) -> bytes:
+def source_of(one: PotentialConstants, comm: Ranks | None = None) -> bytes:
     """Return the text of a potential's file, the same on all ranks and with the digest that it began with; collective.
 
     Without `comm` it is read here alone.
@@ -50,7 +50,7 @@ def source_of(one: PotentialConstants, comm: Any = None) -> bytes:
     ConfigError
         On every rank, where the file cannot be read or is another.
     """
-    comm = comm or SingleExchange()
+    comm = comm or Ranks()
     found: bytes | ConfigError | None = None
     if comm.rank == 0:
         try:
@@ -86,17 +86,15 @@ class Blame:
     def __enter__(self) -> None:
         self._inside, self._interrupted = True, False
         self._before: dict[int, Any] = {}
-        if threading.current_thread() is threading.main_thread():
-            self._interrupt_handler = interrupt_handler()
-            if self._interrupt_handler is not None:
-                for number in (signal.SIGINT, signal.SIGALRM):
-                    self._before[number] = signal.signal(number, self._interrupt)
+        if threading.current_thread() is threading.main_thread() and interrupts():
+            for number in (signal.SIGINT, signal.SIGALRM):
+                self._before[number] = signal.signal(number, self._interrupt)
 
-    def _interrupt(self, *given: Any) -> None:
+    def _interrupt(self, *_: Any) -> None:
         self._interrupted = True
         if self._inside:
             signal.setitimer(signal.ITIMER_REAL, AGAIN)
-            self._interrupt_handler(*given)
+            raise KeyboardInterrupt
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._inside = False
@@ -209,7 +207,7 @@ class Passes:
         self.run = {"pair": pair_pass, "bond": bond_pass, "center": center_pass}[self.on](law)
 
 
-def passes_of(constants: Constants, comm: Any) -> list:
+def passes_of(constants: Constants, comm: Ranks) -> list:
     """Return the Passes of a run's own potentials; collective."""
     return [Passes(one, law_of(one, source_of(one, comm)), constants.names) for one in constants.modules]
 

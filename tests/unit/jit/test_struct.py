@@ -9,7 +9,7 @@ from numba.core.errors import TypingError
 from hpcchain.jit.decorators import OPTIONS, Kernel, inlined, kernel
 from hpcchain.jit.struct import kernel_struct
 from hpcchain.layout.arrays import FIELDS
-from hpcchain.layout.memory import bead_lines
+from hpcchain.layout.memory import side_by_side
 
 Pair = kernel_struct("Pair", {"x": "f8", "wide": "f8 4/16", "plain": "i8 3", "free": "i8 :", "small": "i4"}, ("extra",))
 
@@ -117,7 +117,7 @@ def test_an_array_of_another_kind_is_refused(field, array):
 
 
 def test_start_bounds_and_segment_of_a_bead_lie_together():
-    starts, bounds, segment = bead_lines(3)
+    starts, bounds, segment = side_by_side(3, "starts", "bounds", "segment").values()
     assert [FIELDS[name] for name in ("starts", "bounds", "segment")] == ["f8 8/12", "f8 2/12", "i8 2/12"]
     assert starts.ctypes.data % 128 == 0
     assert [array.ctypes.data - starts.ctypes.data for array in (bounds, segment)] == [64, 80]

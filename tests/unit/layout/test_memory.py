@@ -10,7 +10,6 @@ from hpcchain.layout.memory import (
     LINE,
     PAGE,
     aligned_bytes,
-    bead_lines,
     side_by_side,
 )
 from hpcchain.model.system import PERIODIC, Box, Physics, State, System
@@ -46,7 +45,7 @@ def test_all_large_arrays_of_a_sector_are_on_large_pages(length):
 @pytest.mark.parametrize("beads", [3, 5000])
 def test_columns_of_a_table_stand_side_by_side(beads):
     """Line by line, and none is written by the others."""
-    starts, bounds, segment = bead_lines(beads)
+    starts, bounds, segment = side_by_side(beads, "starts", "bounds", "segment").values()
     event_time, next_event = side_by_side(beads, "event_time", "next_event").values()
     key, winner = side_by_side(beads, "key", "winner").values()
     flight, lists, origin_fractions = side_by_side(beads, "flight", "lists", "origin_fractions").values()

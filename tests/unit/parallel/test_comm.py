@@ -6,7 +6,7 @@ import pytest
 
 from hpcchain.machine import processors_allowed
 from hpcchain.parallel.comm import Single, launched, not_joined_by_mpi
-from hpcchain.parallel.groups import OneOfMany
+from hpcchain.parallel.groups import sharing_with
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_runs_that_share_processors_count_those_that_they_share_with():
     here = processors_allowed()
     for theirs, sharing in (([here], 1), ([here, here], 2), ([here, frozenset({-1})], 1)):
         world = SimpleNamespace(on_node=lambda mine, theirs=theirs: theirs)
-        assert OneOfMany(world).sharing == sharing
+        assert sharing_with(world) == sharing

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from hpcchain.model.system import PERIODIC, Box
+from hpcchain.parallel.agreement import Ranks
 from hpcchain.parallel.sectors import Bisection, Grid, balanced_cuts, even_share
 from hpcchain.parallel.thread_ranks import on_ranks
 from hpcchain.parallel.tuning.balance import imbalance
-from hpcchain.steps.domain import SingleExchange
 
 SIZE = np.array([10.0, 12.0, 20.0])
 
@@ -35,7 +35,7 @@ def cut_of(places, weights, share):
     """Return where a line from 0 to 8 is cut."""
     ends = (np.array([0.0]), np.array([8.0]))
     owner = np.zeros(len(places), dtype=np.int64)
-    return balanced_cuts(places, weights, owner, *ends, np.array([share]), SingleExchange())[0]
+    return balanced_cuts(places, weights, owner, *ends, np.array([share]), Ranks())[0]
 
 
 @pytest.mark.parametrize(("share", "below"), [(0.3, 0), (0.5, 1), (0.7, 2), (0.85, 3), (0.97, 4)])
@@ -66,8 +66,8 @@ def test_ranks_that_have_a_part_of_the_points_find_the_cuts_of_one_that_has_all(
         first = Bisection(box(), points[mine], np.ones(np.sum(mine)), exchange.size, exchange)
         return first.cuts, first.moved(points[mine], weights[mine], 0.2, exchange).cuts
 
-    first = Bisection(box(), points, np.ones(len(points)), ranks, SingleExchange())
-    expected = first.cuts, first.moved(points, weights, 0.2, SingleExchange()).cuts
+    first = Bisection(box(), points, np.ones(len(points)), ranks, Ranks())
+    expected = first.cuts, first.moved(points, weights, 0.2, Ranks()).cuts
     assert all(found == expected for found in on_ranks(ranks, on_rank))
     assert expected[0] != expected[1]
 
@@ -75,7 +75,7 @@ def test_ranks_that_have_a_part_of_the_points_find_the_cuts_of_one_that_has_all(
 @pytest.mark.parametrize("ranks", [1, 2, 7, 13])
 def test_sectors_within_a_distance_of_a_point(ranks):
     """Against owners of many points around it, and the owner alone at distance 0."""
-    sectors = Bisection(box(), points_of(1, 500), np.ones(500), ranks, SingleExchange())
+    sectors = Bisection(box(), points_of(1, 500), np.ones(500), ranks, Ranks())
     points = points_of(7, 50)
     which, rank = sectors.within(points, 0.0)
     assert np.array_equal(which, np.arange(50)) and np.array_equal(rank, sectors.owner(points))
@@ -91,7 +91,7 @@ def test_sectors_within_a_distance_of_a_point(ranks):
 def test_bisection_gives_equal_weights_and_every_rank_a_box(ranks):
     points = points_of(1)
     weights = np.random.default_rng(2).random(len(points))
-    found = loads(Bisection(box(), points, weights, ranks, SingleExchange()), points, weights, ranks)
+    found = loads(Bisection(box(), points, weights, ranks, Ranks()), points, weights, ranks)
     assert imbalance(found) < 1.01 and np.all(found > 0.0)
 
 
@@ -102,7 +102,7 @@ def test_the_even_split_is_far_from_it():
 
 
 def test_an_empty_box_is_cut_evenly():
-    sectors = Bisection(box(), np.empty((0, 3)), np.empty(0), 8, SingleExchange())
+    sectors = Bisection(box(), np.empty((0, 3)), np.empty(0), 8, Ranks())
     points = np.random.default_rng(3).random((8000, 3)) * SIZE + box().origin
     assert imbalance(loads(sectors, points, np.ones(8000), 8)) < 1.1
 
@@ -111,12 +111,12 @@ def test_steps_are_small_and_lead_to_equal_weights():
     """Costs per point differ by a factor of 4 from place to place, and are known only as sums over ranks."""
     points = points_of(4)
     cost = 1.0 + 3.0 * (points[:, 0] > 6.0)
-    sectors = Bisection(box(), points, np.ones(len(points)), 8, SingleExchange())
+    sectors = Bisection(box(), points, np.ones(len(points)), 8, Ranks())
     first = imbalance(loads(sectors, points, cost, 8))
     for _ in range(15):
         owner = sectors.owner(points)
         per_point = loads(sectors, points, cost, 8) / np.bincount(owner, minlength=8)
-        after = sectors.moved(points, per_point[owner], 0.1, SingleExchange())
+        after = sectors.moved(points, per_point[owner], 0.1, Ranks())
         for (axis, cut, *_), (other_axis, other_cut, *_) in zip(sectors.cuts, after.cuts, strict=True):
             assert axis == other_axis and (axis < 0 or abs(cut - other_cut) <= 0.1 * SIZE[axis] + 1e-12)
         sectors = after
@@ -126,10 +126,10 @@ def test_steps_are_small_and_lead_to_equal_weights():
 def test_a_rank_that_has_nothing_gets_something():
     """All points in one corner, from a division that was made for an empty box."""
     points = np.random.default_rng(5).random((4000, 3)) * 0.1 * SIZE + box().origin
-    sectors = Bisection(box(), np.empty((0, 3)), np.empty(0), 8, SingleExchange())
+    sectors = Bisection(box(), np.empty((0, 3)), np.empty(0), 8, Ranks())
     assert imbalance(loads(sectors, points, np.ones(4000), 8)) == 8.0
     for _ in range(40):
-        sectors = sectors.moved(points, np.ones(4000), 0.1, SingleExchange())
+        sectors = sectors.moved(points, np.ones(4000), 0.1, Ranks())
     assert imbalance(loads(sectors, points, np.ones(4000), 8)) < 1.1
 
 

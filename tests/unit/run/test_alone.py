@@ -8,7 +8,7 @@ import pytest
 from hpcchain.config import load_config
 from hpcchain.parallel.activity import Activity
 from hpcchain.parallel.signals import Signals
-from hpcchain.parallel.tuning.standby import Standby, listening
+from hpcchain.parallel.tuning.standby import Standby
 from hpcchain.run import alone
 from hpcchain.run.alone import given_input, one_does, stored_input
 from tests.support.run_folders import run_here, write_input
@@ -83,7 +83,7 @@ def test_the_root_that_works_by_itself_gives_signs_of_life():
     """None of its calls waits for other ranks, so the watchdog would think that nothing moves."""
     exchange = SimpleNamespace(activity=Activity(), heard=lambda: None, rank=0, size=2)
     signals = Signals()
-    signals.listen = listening(Standby(exchange, 1))
+    signals.listen = Standby(exchange, 1).listen
     before = exchange.activity.signs
     assert not signals.stop and not signals.save
     assert exchange.activity.signs == before + 2

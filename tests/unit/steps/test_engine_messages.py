@@ -100,7 +100,7 @@ def test_ghosts_are_where_their_owners_have_them_also_after_these_came_back_into
             engine.advance(round(0.005 * k, 3))
             for ids, rows in comm.allgather((engine.ids, engine.beads.position[engine.beads.local])):
                 place[ids] = rows
-            off += not np.array_equal(engine.beads.position, place[engine.beads.finder.ids])
+            off += not np.array_equal(engine.beads.position, place[engine.beads.interactions.ids])
         return off, int(np.abs(engine.beads.own.image).max()), engine.beads.rebuilds
 
     assert [(off, image > 0, rebuilds < 90) for off, image, rebuilds in on_ranks(3, run)] == [(0, True, True)] * 3
