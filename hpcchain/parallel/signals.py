@@ -130,7 +130,9 @@ def remember_from_the_start(argv: list[str]) -> None:
 
 
 def interrupts() -> bool:
-    """Return whether Ctrl-C raises, as it is neither ignored nor remembered for a run to stop."""
+    """Return whether Ctrl-C raises here: in the main thread, and neither ignored nor remembered to stop a run."""
+    if threading.current_thread() is not threading.main_thread():
+        return False
     handler = signal.getsignal(signal.SIGINT)
     return handler is signal.default_int_handler or getattr(handler, "__func__", None) is Signals._on_interrupt
 
@@ -138,17 +140,17 @@ def interrupts() -> bool:
 @contextmanager
 def interrupts_later() -> Iterator[None]:
     """Let Ctrl-C wait for the end of the body, where it would raise: a Python program may go on after it."""
-    handler = interrupt_handler() if threading.current_thread() is threading.main_thread() else None
-    came: list[tuple[int, FrameType | None]] = []
-    if handler is not None:
-        signal.signal(signal.SIGINT, lambda *given: came.append(given))
+    if not interrupts():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
         yield
     finally:
-        if handler is not None:
-            signal.signal(signal.SIGINT, handler)
-    if handler is not None and came:
-        handler(*came[0])
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _ignore() -> None:

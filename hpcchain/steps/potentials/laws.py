@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import math
 import signal
-import threading
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +85,7 @@ class Blame:
     def __enter__(self) -> None:
         self._inside, self._interrupted = True, False
         self._before: dict[int, Any] = {}
-        if threading.current_thread() is threading.main_thread() and interrupts():
+        if interrupts():
             for number in (signal.SIGINT, signal.SIGALRM):
                 self._before[number] = signal.signal(number, self._interrupt)
 
