@@ -26,6 +26,28 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
 
 
+def null_space(q: np.ndarray) -> np.ndarray:
+    """Return P (20), (3 n, 2 n + 1), with the bond lengths that (19)-(20) lack."""
+    n = len(q)
+    _, length, r, s = triads(q)
+    p = np.zeros((n, 3, 2 * n + 1))
+    p[:, :, :3] = np.eye(3)
+    for k in range(n - 1):
+        p[k + 1 :, :, 3 + 2 * k] = length[k] * r[k]
+        p[k + 1 :, :, 4 + 2 * k] = length[k] * s[k]
+    return p.reshape(3 * n, -1)
+
+
+def reparametrise(q: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Return F(u, q) (22): bead 0 moved by u[:3], every bond turned by exp_d(u_r r + u_s s) (23)."""
+    d, length, r, s = triads(q)
+    turn = u[3:].reshape(-1, 2)
+    angle = np.sqrt(np.einsum("ij,ij->i", turn, turn))[:, None]
+    side = turn[:, :1] * r + turn[:, 1:] * s
+    bonds = np.cos(angle) * d + np.sinc(angle / np.pi) * length[:, None] * side
+    return np.concatenate([q[:1] + u[:3], q[0] + u[:3] + np.cumsum(bonds, axis=0)])
+
+
 @dataclass
 class Chain:
     """A chain of equal beads in a box centred at 0, or in free space.
@@ -77,27 +99,12 @@ class Chain:
         return g
 
     def null_space(self, q: np.ndarray) -> np.ndarray:
-        """Return P (20), (3 n, 2 n + 1): velocities of the beads by those u that keep the constraints.
-
-        With the bond lengths that (19)-(20) lack.
-        """
-        n = len(q)
-        _, length, r, s = triads(q)
-        p = np.zeros((n, 3, 2 * n + 1))
-        p[:, :, :3] = np.eye(3)
-        for k in range(n - 1):
-            p[k + 1 :, :, 3 + 2 * k] = length[k] * r[k]
-            p[k + 1 :, :, 4 + 2 * k] = length[k] * s[k]
-        return p.reshape(3 * n, -1)
+        """Return P (3 n, u): velocities of the beads by those u that keep the constraints."""
+        return null_space(q)
 
     def moved(self, q: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Return F(u, q) (22): bead 0 moved by u[:3], every bond turned by exp_d(u_r r + u_s s) (23)."""
-        d, length, r, s = triads(q)
-        turn = u[3:].reshape(-1, 2)
-        angle = np.sqrt(np.einsum("ij,ij->i", turn, turn))[:, None]
-        side = turn[:, :1] * r + turn[:, 1:] * s
-        bonds = np.cos(angle) * d + np.sinc(angle / np.pi) * length[:, None] * side
-        return np.concatenate([q[:1] + u[:3], q[0] + u[:3] + np.cumsum(bonds, axis=0)])
+        """Return the configuration that changes u lead to."""
+        return reparametrise(q, u)
 
     def energy(self, w: np.ndarray) -> float:
         """Return the kinetic energy of velocities w."""

@@ -7,7 +7,7 @@ import numpy as np
 from hpcchain.papers.collisions import Integrator
 from hpcchain.papers.engine import bond_gradient
 from hpcchain.papers.result import Result, Table
-from hpcchain.papers.single_chain import Chain, trimer
+from hpcchain.papers.single_chain import null_space, trimer
 
 NAME = "000-trimer-condition"
 TITLE = "condition numbers with multipliers and in the null space (Fig 7)"
@@ -55,24 +55,22 @@ def order(steps: Any, values: np.ndarray) -> Any:
 
 def largest(step: Any, quick: Any) -> Any:
     """Return the largest condition number of the three matrices over free steps."""
-    chain = trimer()
-    integrator = Integrator(chain, step)
+    integrator = Integrator(trimer(), step)
     course = integrator.run(until=(20 if quick else max(20, round(0.2 / step))) * step - 1e-9)
     nodes = course.node_position[:: max(1, len(course.node_position) // 40)]
     following = course.node_position[1 :: max(1, len(course.node_position) // 40)]
-    found = [conditions(chain, q, after, step) for q, after in zip(nodes, following, strict=False)]
+    found = [conditions(q, after, step) for q, after in zip(nodes, following, strict=False)]
     return np.max(found, axis=0)
 
 
-def conditions(chain: Chain, q: np.ndarray, after: np.ndarray, step: float) -> list:
+def conditions(q: np.ndarray, after: np.ndarray, step: float) -> list:
     """Return cond of P^T M P' / h, of [[M / h, h G^T], [G', 0]], and of that with h^2 λ and its first line times h."""
     g, end = bond_gradient(q), bond_gradient(after)
     n, m = g.shape[1], g.shape[0]
     zero = np.zeros((m, m))
     printed = np.block([[np.eye(n) / step, step * g.T], [end, zero]])
     scaled = np.block([[np.eye(n), g.T], [end, zero]])
-    reduced = chain.null_space(q).T @ chain.null_space(after)
-    return [np.linalg.cond(matrix) for matrix in (reduced, printed, scaled)]
+    return [np.linalg.cond(matrix) for matrix in (null_space(q).T @ null_space(after), printed, scaled)]
 
 
 def draw(result: Any, figure: Any) -> None:
