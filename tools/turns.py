@@ -88,8 +88,11 @@ while until := heard():
     engine.advance(until)
     if ranks > 1:
         MPI.COMM_WORLD.Barrier()
+    spent, done = clock() - began, engine.counters["contacts"] - before
+    if ranks > 1:
+        done = MPI.COMM_WORLD.allreduce(done)  # which rank has how many depends on the time that ranks take
     if first:
-        print(json.dumps([engine.counters["contacts"] - before, clock() - began]), flush=True)
+        print(json.dumps([done, spent]), flush=True)
 """
 
 
